@@ -1,0 +1,258 @@
+"""The notation: a deduction system is a value that reads like the paper.
+
+Rules are built by operators and nothing runs: `*` joins the premises and scores of a rule (semiring product), `either`
+lists alternatives (semiring sum), `>>` gives the conclusion. Positions that the conclusion does not mention are summed.
+
+    >>> i, j, k = indices("i j k")
+    >>> I = Item("I")
+    >>> I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]
+    I[i,k]  I[k,j]  (arc[i,k] ⊕ arc[j,k])  ⊢  I[i,j]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from structdep import scheduling
+
+
+@dataclass(frozen=True, order=True)
+class Position:
+    """A node of the sentence: a variable, the root (0) or the sentence length `n`, each plus a constant."""
+
+    name: str
+    shift: int = 0
+
+    def __add__(self, shift: int) -> Position:
+        return Position(self.name, self.shift + shift)
+
+    def __repr__(self) -> str:
+        if not self.name:
+            return str(self.shift)
+        return f"{self.name}{self.shift:+d}" if self.shift else self.name
+
+    @property
+    def is_variable(self) -> bool:
+        return self.name not in ("", "n")
+
+
+n = Position("n")
+"""The number of words of the sentence; node `n + 1` is the sentinel behind them."""
+
+
+def indices(names: str) -> tuple[Position, ...]:
+    """Position variables, from their names: `i, j, k = indices("i j k")`."""
+    return tuple(Position(name) for name in names.split())
+
+
+def _position(value: Position | int) -> Position:
+    if isinstance(value, bool) or not isinstance(value, Position | int):
+        raise TypeError(f"a position is a variable from indices(), n or an integer, not {value!r}")
+    return Position("", value) if isinstance(value, int) else value
+
+
+@dataclass(frozen=True)
+class Item:
+    """A kind of item. `item[i, h, j]` spans i..j with h inside; `item[i:j, x]` names x outside its span.
+
+    `exterior` says on which side ("left" or "right") such an outside position lies.
+    """
+
+    name: str
+    exterior: str = ""
+
+    def __getitem__(self, positions: Position | int | slice | tuple[Position | int | slice, ...]) -> Atom:
+        first, *rest = positions if isinstance(positions, tuple) else (positions,)
+        if not isinstance(first, slice):
+            return Atom(self, tuple(_position(p) for p in (first, *rest)))
+        if self.exterior not in ("left", "right"):
+            raise ValueError(f'{self.name}[i:j, x] names a position outside its span: declare Item("{self.name}", exterior="left" or "right")')
+        span = (_position(first.start), _position(first.stop))
+        return Atom(self, (*span, *(_position(p) for p in rest)))
+
+
+@dataclass(frozen=True)
+class Score:
+    """A table of scores by name. With `sentinel`, its positions go up to the sentinel n + 1, else to n."""
+
+    name: str
+    sentinel: bool = False
+
+    def __getitem__(self, positions: Position | int | tuple[Position | int, ...]) -> Atom:
+        return Atom(self, tuple(_position(p) for p in (positions if isinstance(positions, tuple) else (positions,))))
+
+
+arc = Score("arc")
+"""The score of an arc, `arc[head, dependent]`: present in every system, and zero (forbidden) where no tree has the arc."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """An item or a score at its positions."""
+
+    symbol: Item | Score
+    positions: tuple[Position, ...]
+
+    def __mul__(self, other: Factor) -> Product:
+        return Product((self,)) * other
+
+    def __rshift__(self, conclusion: Atom) -> Rule:
+        return Product((self,)) >> conclusion
+
+    def __repr__(self) -> str:
+        names = [repr(p) for p in self.positions]
+        if isinstance(self.symbol, Item) and self.symbol.exterior:
+            names = [":".join(names[:2]), *names[2:]]
+        return f"{self.symbol.name}[{','.join(names)}]"
+
+    @property
+    def is_item(self) -> bool:
+        return isinstance(self.symbol, Item)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(p.name for p in self.positions if p.is_variable)
+
+    @property
+    def span(self) -> tuple[Position, Position]:
+        """Left and right end of an item."""
+        exterior = isinstance(self.symbol, Item) and self.symbol.exterior
+        return self.positions[0], self.positions[1 if exterior else -1]
+
+
+@dataclass(frozen=True)
+class Either:
+    """Alternatives, each a product of scores."""
+
+    options: tuple[Product, ...]
+
+    def __mul__(self, other: Factor) -> Product:
+        return Product((self,)) * other
+
+    def __repr__(self) -> str:
+        return "(" + " ⊕ ".join(" ".join(map(repr, option.factors)) for option in self.options) + ")"
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset().union(*(option.variables for option in self.options))
+
+
+@dataclass(frozen=True)
+class Product:
+    """A semiring product of items, scores and alternatives."""
+
+    factors: tuple[Atom | Either, ...]
+
+    def __mul__(self, other: Factor) -> Product:
+        return Product(self.factors + (other.factors if isinstance(other, Product) else (other,)))
+
+    def __rshift__(self, conclusion: Atom) -> Rule:
+        return Rule(self.factors, conclusion)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset().union(*(factor.variables for factor in self.factors))
+
+
+Factor = Atom | Either | Product
+
+
+def either(*options: Atom | Product | Iterable[Atom | Product]) -> Either:
+    """Alternatives, summed: `either(arc[i, k], arc[j, k])`, or one iterable of them."""
+    flat = [o for option in options for o in ((option,) if isinstance(option, Atom | Product) else option)]
+    if not flat:
+        raise ValueError("either() needs at least one alternative")
+    return Either(tuple(o if isinstance(o, Product) else Product((o,)) for o in flat))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Premises and scores, and what follows from them."""
+
+    factors: tuple[Atom | Either, ...]
+    conclusion: Atom
+
+    def __repr__(self) -> str:
+        return "  ".join(map(repr, self.factors)) + f"  ⊢  {self.conclusion!r}"
+
+    @property
+    def premises(self) -> tuple[Atom, ...]:
+        return tuple(f for f in self.factors if isinstance(f, Atom) and f.is_item)
+
+    @property
+    def scores(self) -> tuple[Atom, ...]:
+        """Every score that the rule mentions, alternatives included."""
+        alternatives = [o for f in self.factors if isinstance(f, Either) for o in f.options]
+        atoms = [f for product in (*alternatives, self) for f in product.factors if isinstance(f, Atom)]
+        return tuple(atom for atom in atoms if not atom.is_item)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return self.conclusion.variables.union(*(f.variables for f in self.factors))
+
+    def expand(self) -> list[tuple[Atom, ...]]:
+        """The rule's alternatives, multiplied out: each a plain product of items and scores."""
+        products: list[tuple[Atom, ...]] = [()]
+        for factor in self.factors:
+            options = [o.factors for o in factor.options] if isinstance(factor, Either) else [(factor,)]
+            products = [(*p, *o) for p in products for o in options]  # type: ignore[misc]
+        return products
+
+
+@dataclass(frozen=True)
+class DeductionSystem:
+    """A deduction system over dependency trees, checked when built, equal by value.
+
+    `axioms` are items that hold at every place where their positions exist, `goal` is the item whose value is asked
+    for, `unambiguous` says that every tree has exactly one derivation.
+
+    Raises:
+        ValueError: a badly formed rule; the message quotes it.
+
+    Example:
+        >>> i, j, k = indices("i j k")
+        >>> I = Item("I")
+        >>> rule = I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]
+        >>> print(DeductionSystem("arc-hybrid", axioms=(I[i, i + 1],), rules=(rule,), goal=I[0, n + 1]))
+        arc-hybrid: time O(n^3), space O(n^2), several derivations a tree
+          ⊢  I[i,i+1]
+          I[i,k]  I[k,j]  (arc[i,k] ⊕ arc[j,k])  ⊢  I[i,j]
+          goal  I[0,n+1]
+    """
+
+    name: str
+    axioms: tuple[Atom, ...]
+    rules: tuple[Rule, ...]
+    goal: Atom
+    scores: tuple[Score, ...] = (arc,)
+    unambiguous: bool = False
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        content = (self.name, self.axioms, self.rules, self.goal, self.scores, self.unambiguous)
+        object.__setattr__(self, "_hash", hash(content))
+        scheduling.check(self)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def complexity(self) -> tuple[int, int]:
+        """Exponents of n in time (the most positions in a rule) and space (in a stored item)."""
+        stored = {f.symbol for rule in self.rules for f in rule.premises} - scheduling.transient(self)
+        space = max(len(atom.positions) for rule in self.rules for atom in rule.premises if atom.symbol in stored)
+        return max(len(rule.variables) for rule in self.rules), space
+
+    @property
+    def last(self) -> int:
+        """The last node is n + last: 1 where the system has a sentinel, else 0."""
+        return self.goal.span[1].shift
+
+    def __str__(self) -> str:
+        time, space = self.complexity
+        derivations = "one derivation a tree" if self.unambiguous else "several derivations a tree"
+        lines = [f"{self.name}: time O(n^{time}), space O(n^{space}), {derivations}"]
+        lines += [f"⊢  {axiom!r}" for axiom in self.axioms] + [repr(rule) for rule in self.rules]
+        return "\n  ".join([*lines, f"goal  {self.goal!r}"])

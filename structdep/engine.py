@@ -1,0 +1,102 @@
+"""Fills a chart: the one loop over widths, and the same loop downwards for its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from structdep.deduction import Atom
+from structdep.layout import Grid, Key, Layout, View
+from structdep.plan import Block, Plan
+from structdep.rewriting import Fold
+from structdep.semirings import Semiring
+
+Arrays = dict[Key, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A fold at the widths of one block: where its factors are read, and where its value is written."""
+
+    products: tuple[tuple[tuple[View, ...], int], ...]
+    targets: tuple[View, ...]
+    shape: tuple[int, ...]
+
+    def factors(self, arrays: Arrays, width: jax.Array) -> list[tuple[list[Any], int]]:
+        return [([view.read(arrays[view.key], width) for view in views], summed) for views, summed in self.products]
+
+
+def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
+    charts = plan.charts()
+    return [_step(fold, layout, block, charts) for fold in block.folds]
+
+
+def _step(fold: Fold, layout: Layout, block: Block, charts: Mapping[tuple[str, str], Atom]) -> Step:
+    products = []
+    for term in fold.terms:
+        summed = tuple(dict.fromkeys(p.name for a in term for p in a.positions if p.name not in fold.conclusion.variables))
+        grid = Grid(layout, fold.conclusion, summed, block.lo, block.hi)
+        products.append((tuple(grid.view(atom) for atom in term), len(summed)))
+    grid = Grid(layout, fold.conclusion, (), block.lo, block.hi)
+    targets = tuple(grid.target(side) for side in "LR" if (side, fold.conclusion.symbol.name) in charts)
+    return Step(tuple(products), targets, grid.shape)
+
+
+def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any) -> Arrays:
+    """Charts that hold the axioms."""
+    charts: Arrays = {}
+    for (side, name), atom in plan.charts().items():
+        shape = (*layout.shape(side, atom.symbol, len(atom.positions)), batch)
+        charts[side, name] = semiring.zeros(shape, dtype)
+    for axiom in plan.system.axioms:
+        width = axiom.span[1].shift
+        grid = Grid(layout, axiom, (), width, width)
+        ones = semiring.ones((layout.nodes - width, batch), dtype)
+        for side in "LR":
+            if (side, axiom.symbol.name) in charts:
+                view = grid.target(side)
+                charts[view.key] = view.write(charts[view.key], ones, width)
+    return charts
+
+
+def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: Semiring) -> Arrays:
+    """The charts, filled width by width; `tables` are the skewed scores."""
+    for block in plan.blocks(layout.widest):
+        steps = make_steps(plan, layout, block)
+
+        def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
+            for step in steps:
+                value = semiring.fold(step.factors({**tables, **charts}, width))
+                value = jax.tree.map(lambda leaf, rank=len(step.shape): jnp.broadcast_to(leaf, (*step.shape, *leaf.shape[rank:])), value)
+                charts = charts | {view.key: view.write(charts[view.key], value, width) for view in step.targets}
+            return charts
+
+        charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
+    return charts
+
+
+def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
+    """Cotangents of the tables from those of the charts: the widths downwards, each fold pulled back where it was made."""
+    state = {**{key: jax.tree.map(jnp.zeros_like, table) for key, table in tables.items()}, **cotangents}
+    arrays = {**tables, **charts}
+    for block in reversed(plan.blocks(layout.widest)):
+        steps = make_steps(plan, layout, block)
+
+        def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
+            width = hi - count
+            for step in reversed(steps):
+                value = step.targets[0].read(arrays[step.targets[0].key], width)
+                cotangent = jax.tree.map(lambda *leaves: sum(leaves), *(view.read(state[view.key], width) for view in step.targets))
+                pulled = semiring.pullback(step.factors(arrays, width), value, cotangent)
+                for (views, _), factors in zip(step.products, pulled, strict=True):
+                    for view, factor in zip(views, factors, strict=True):
+                        state = state | {view.key: view.add(state[view.key], factor, width)}
+            return state
+
+        state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
+    return {key: state[key] for key in tables}

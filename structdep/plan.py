@@ -1,0 +1,93 @@
+"""The plan of a chart: its items as sums of products, in the order in which they can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+
+from structdep import rewriting, scheduling
+from structdep.deduction import Atom, DeductionSystem, Item, Score
+from structdep.layout import Grid, Layout
+from structdep.rewriting import Fold
+
+MAX_BLOCKS = 6
+
+
+@dataclass(frozen=True)
+class Block:
+    """Widths `lo`..`hi`, computed by one loop, and the items that can have them."""
+
+    lo: int
+    hi: int
+    folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the engine runs: `folds` in order, and `goal`, where the goal is no stored item, at the end.
+
+    `items` are the stored items before rewriting, for the traceback; `least` the least width at which a fold gives a value.
+    """
+
+    system: DeductionSystem
+    present: frozenset[str]
+    items: tuple[Fold, ...]
+    folds: tuple[Fold, ...]
+    goal: Fold | None
+    least: dict[Item | Score, int]
+
+    def charts(self) -> dict[tuple[str, str], Atom]:
+        """The charts to keep: each item at the sides where a premise, the goal or a traceback wants it."""
+        kept = {("L", fold.conclusion.symbol.name): fold.conclusion for fold in (*self.items, *self.system_axioms())}
+        atoms = {atom.symbol: atom for atom in [*kept.values(), *(fold.conclusion for fold in self.folds)]}
+        for fold in self.folds:
+            grid = Grid(Layout(0, 0), fold.conclusion, (), 0, 0)
+            for atom in (atom for term in fold.terms for atom in term if atom.is_item):
+                kept[grid.side(atom), atom.symbol.name] = atoms[atom.symbol]
+        return kept
+
+    def system_axioms(self) -> list[Fold]:
+        return [Fold(axiom, ()) for axiom in self.system.axioms]
+
+    def blocks(self, widest: int) -> list[Block]:
+        """The widths 0..widest in few blocks, so that little is computed beyond a block's own widths.
+
+        Compile time grows with the number of blocks, which does not depend on the sentence's length.
+        """
+        starts = sorted({w for w in self.least.values() if w <= widest})
+        early, last = starts[:-1], starts[-1] if starts else widest + 1
+        bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
+        axes = max(len(f.conclusion.variables | {v for t in f.terms for a in t for v in a.variables}) for f in self.folds) - 2
+        bounds += split(last, widest, axes)
+        return [Block(lo, hi, tuple(f for f in self.folds if self.least[f.conclusion.symbol] <= lo)) for lo, hi in bounds]
+
+
+@lru_cache(maxsize=64)
+def split(lo: int, hi: int, axes: int, most: int = MAX_BLOCKS) -> tuple[tuple[int, int], ...]:
+    """At most `most` blocks of the widths lo..hi, such that the padded work is least."""
+    best: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {lo: (0.0, ())}
+    for _ in range(most):
+        found = dict(best)
+        for start, (cost, blocks) in best.items():
+            for end in range(start, hi + 1):
+                total = cost + (end - start + 1) * (hi + 1 - start) * (end + 1) ** axes
+                if end + 1 not in found or total < found[end + 1][0]:
+                    found[end + 1] = (total, (*blocks, (start, end)))
+        best = found
+    return best[hi + 1][1] if hi + 1 in best else ()
+
+
+@lru_cache(maxsize=256)
+def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> Plan:
+    """The plan of a system when the scores `present` are given."""
+    items = rewriting.unfold(system, present)
+    goals = [fold for fold in items if not fold.conclusion.span[0].is_variable]
+    stored = tuple(fold for fold in items if fold not in goals)
+    folds = rewriting.share(rewriting.absorb(stored))
+    steps = [step for fold in folds for step in fold.steps]
+    at = {fold.conclusion.symbol: fold for fold in folds}
+    ordered = tuple(at[symbol] for symbol in scheduling.order(system.axioms, steps) if symbol in at)
+    widths = scheduling.least_widths(system.axioms, steps)
+    least = {symbol: min(scheduling.least_width(*step, widths) for step in fold.steps) for symbol, fold in at.items()}
+    return Plan(system, frozenset(present), stored, ordered, goals[0] if goals else None, least)

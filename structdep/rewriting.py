@@ -1,0 +1,213 @@
+"""From declared rules to what is worth computing: the distributive law, applied to deduction systems.
+
+1. `unfold`: an item that lives at its own width alone (MH_4's four heads) is replaced by what derives it; alternatives
+   are multiplied out. What is left is, for each stored item, a list of products.
+2. `absorb`: in a product of two premises, scores that look at one of them alone, and sums over its own positions, are
+   carried out where that premise is made; products that then differ in one premise only are added up there.
+3. `share`: a product of two premises that serves several conclusions is computed once.
+
+So n^4 work is left only where two premises meet at a position that both need, and it is one product and one sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+from structdep import scheduling
+from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
+
+Term = tuple[Atom, ...]
+"""A product of items and scores; positions that the conclusion lacks are summed."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An item as a sum of products."""
+
+    conclusion: Atom
+    terms: tuple[Term, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.conclusion!r} = " + "  ⊕  ".join(" ".join(map(repr, term)) for term in self.terms)
+
+    @property
+    def steps(self) -> list[tuple[tuple[Atom, ...], Atom]]:
+        return [(tuple(a for a in term if a.is_item), self.conclusion) for term in self.terms]
+
+
+def rename(atom: Atom, names: Mapping[str, Position]) -> Atom:
+    """The atom with its position variables replaced."""
+    positions = (names[p.name] + p.shift if p.name in names else p for p in atom.positions)
+    return replace(atom, positions=tuple(positions))
+
+
+def unfold(system: DeductionSystem, present: Collection[str]) -> tuple[Fold, ...]:
+    """Each stored item, and the goal, as a sum of products of stored items and the scores `present` (and `arc`)."""
+    transient = scheduling.transient(system) - {system.goal.symbol}
+    products = [(rule.conclusion, product) for rule in system.rules for product in rule.expand()]
+    while any(atom.symbol in transient for _, product in products for atom in product):
+        products = [new for pair in products for new in _substitute(*pair, transient, products)]
+    folds: dict[Item | Score, list[Term]] = {}
+    for conclusion, product in products:
+        if conclusion.symbol not in transient:
+            kept = tuple(a for a in product if a.is_item or a.symbol.name in present or a.symbol.name == "arc")
+            folds.setdefault(conclusion.symbol, []).append(_canonical(conclusion, kept))
+    heads = {conclusion.symbol: conclusion for conclusion, _ in products}
+    return tuple(Fold(_conclusion(heads[symbol]), tuple(terms)) for symbol, terms in folds.items())
+
+
+def _substitute(conclusion: Atom, product: Term, transient: Collection[Item | Score], products: list) -> Iterator[tuple[Atom, Term]]:
+    """The product with its transient premise replaced by each product that derives it."""
+    premise = next((a for a in product if a.symbol in transient), None)
+    if premise is None:
+        yield conclusion, product
+        return
+    rest = tuple(a for a in product if a is not premise)
+    for derived, parts in products:
+        if derived.symbol == premise.symbol:
+            fresh = (Position(f"_{number}") for number in count())
+            names = {v: next(fresh) for a in parts for v in sorted(a.variables)}
+            names |= {p.name: q for p, q in zip(derived.positions, premise.positions, strict=True)}
+            yield conclusion, (*(rename(a, names) for a in parts), *rest)
+
+
+def _conclusion(conclusion: Atom) -> Atom:
+    """The conclusion with its positions named c0, c1, .."""
+    variables = (Position(f"c{m}") for m in count())
+    return replace(conclusion, positions=tuple(next(variables) if p.is_variable else p for p in conclusion.positions))
+
+
+def _canonical(conclusion: Atom, product: Term) -> Term:
+    """The product with the conclusion's positions named c0, c1, .. and those it sums named s0, s1, .."""
+    names = {p.name: q for p, q in zip(conclusion.positions, _conclusion(conclusion).positions, strict=True) if p.is_variable}
+    summed = (p.name for atom in product for p in atom.positions if p.is_variable and p.name not in names)
+    names |= {name: Position(f"s{m}") for m, name in enumerate(dict.fromkeys(summed))}
+    return tuple(rename(atom, names) for atom in product)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A premise with what was absorbed in it: at `positions`, a sum of products over k0, k1, .. (kept) and s0, .. (summed)."""
+
+    positions: tuple[Position, ...]
+    exterior: str
+    options: tuple[Term, ...]
+
+    def merge(self, other: Part) -> Part:
+        return replace(self, options=tuple(sorted((*self.options, *other.options), key=repr)))
+
+    def atom(self) -> Atom:
+        """The item that stands for the part: the premise itself if nothing was absorbed."""
+        (base, *scores), *others = self.options
+        if not scores and not others and len(base.positions) == len(self.positions):
+            return replace(base, positions=self.positions)
+        return Atom(Item(self.fold().__repr__(), self.exterior), self.positions)
+
+    def fold(self) -> Fold:
+        kept = tuple(Position(f"k{m}") for m in range(len(self.positions)))
+        return Fold(Atom(Item("·", self.exterior), kept), self.options)
+
+
+def absorb(folds: Iterable[Fold]) -> tuple[Fold, ...]:
+    """Scores and sums of one premise alone move to where it is made; products that differ in one premise are added there."""
+    result: list[Fold] = []
+    derived: dict[Atom, Fold] = {}
+    for fold in folds:
+        pairs = [_hoist(*pair) for pair in _merge([_split(fold.conclusion, term) for term in fold.terms])]
+        result.append(Fold(fold.conclusion, tuple((*(p.atom() for p in parts), *scores) for parts, scores in pairs)))
+        for part in (part for parts, _ in pairs for part in parts):
+            symbol = part.atom().symbol
+            if len(part.options) > 1 or symbol != part.options[0][0].symbol:
+                inner = part.fold()
+                derived.setdefault(replace(inner.conclusion, symbol=symbol), inner)
+    return (*result, *(Fold(conclusion, inner.terms) for conclusion, inner in derived.items()))
+
+
+def _split(conclusion: Atom, term: Term) -> tuple[tuple[Part, ...], Term]:
+    """The parts of a product, and the scores that look at both."""
+    premises = [a for a in term if a.is_item]
+    scores = [a for a in term if not a.is_item]
+    if len(premises) == 1 or any(not p.is_variable for p in conclusion.positions):
+        return tuple(Part(p.positions, p.symbol.exterior, ((_plain(p),),)) for p in premises), tuple(scores)  # type: ignore[union-attr]
+    homes = [next((p for p in premises if s.variables <= p.variables), None) for s in scores]
+    spanning = tuple(s for s, home in zip(scores, homes, strict=True) if home is None)
+    parts = []
+    for premise in premises:
+        own = [s for s, home in zip(scores, homes, strict=True) if home is premise]
+        others = [a for a in (*premises, *spanning, conclusion) if a is not premise]
+        needed = frozenset().union(*(a.variables for a in others)) | {p.name for p in premise.span}
+        parts.append(_part(premise, own, needed))
+    return tuple(parts), spanning
+
+
+def _plain(premise: Atom) -> Atom:
+    return replace(premise, positions=tuple(Position(f"k{m}") for m in range(len(premise.positions))))
+
+
+def _part(premise: Atom, scores: list[Atom], needed: Collection[str]) -> Part:
+    kept = tuple(p for p in premise.positions if p.name in needed)
+    names = {p.name: Position(f"k{m}", -p.shift) for m, p in enumerate(kept)}
+    summed = [p.name for p in premise.positions if p.name not in names]
+    names |= {name: Position(f"s{m}") for m, name in enumerate(summed)}
+    return Part(kept, premise.symbol.exterior, (tuple(rename(a, names) for a in (premise, *scores)),))  # type: ignore[union-attr]
+
+
+def _merge(pairs: list[tuple[tuple[Part, ...], Term]]) -> list[tuple[tuple[Part, ...], Term]]:
+    """Add up products that are equal but for one part."""
+    for first, (parts, scores) in enumerate(pairs):
+        for second in range(first + 1, len(pairs)):
+            others, other_scores = pairs[second]
+            differ = [m for m, (p, q) in enumerate(zip(parts, others, strict=False)) if p != q]
+            same_shape = len(parts) == len(others) == 2 and scores == other_scores and len(differ) == 1
+            if same_shape and _aligned(parts[differ[0]], others[differ[0]]):
+                m = differ[0]
+                merged = (*parts[:m], parts[m].merge(others[m]), *parts[m + 1 :])
+                rest = [pair for number, pair in enumerate(pairs) if number not in (first, second)]
+                return _merge([*rest[:first], (merged, scores), *rest[first:]])
+    return pairs
+
+
+def _hoist(parts: tuple[Part, ...], scores: Term) -> tuple[tuple[Part, ...], Term]:
+    """Scores of one premise that look at no summed position are multiplied after the sum, if nothing was added to them."""
+    kept = []
+    for part in parts:
+        at = {f"k{m}": p for m, p in enumerate(part.positions)}
+        summed = {f"k{m}" for m, p in enumerate(part.positions) if p.name.startswith("s")}
+        base, *own = part.options[0]
+        free = [a for a in own if a.variables <= at.keys() - summed] if len(part.options) == 1 else []
+        scores = (*scores, *(rename(a, at) for a in free))
+        options = ((base, *(a for a in own if a not in free)),) if free else part.options
+        kept.append(replace(part, options=options))
+    return tuple(kept), scores
+
+
+def _aligned(part: Part, other: Part) -> bool:
+    return (part.positions, part.exterior) == (other.positions, other.exterior)
+
+
+def share(folds: Iterable[Fold]) -> tuple[Fold, ...]:
+    """A product of two premises that serves several conclusions becomes an item of its own."""
+    folds = tuple(folds)
+    cores = Counter((fold.conclusion.positions, _core(fold, term)) for fold in folds for term in fold.terms)
+    shared: dict[tuple, Atom] = {}
+    for (positions, core), times in cores.items():
+        if times > 1 and len([a for a in core if a.is_item]) == 2 and all(p.is_variable for p in positions):
+            name = repr(Fold(Atom(Item("·"), positions), (core,)))
+            shared[positions, core] = Atom(Item(name), positions)
+    result = []
+    for fold in folds:
+        terms = []
+        for term in fold.terms:
+            core = _core(fold, term)
+            atom = shared.get((fold.conclusion.positions, core))
+            terms.append((atom, *(a for a in term if a not in core)) if atom else term)
+        result.append(replace(fold, terms=tuple(terms)))
+    return (*result, *(Fold(atom, (core,)) for (_, core), atom in shared.items()))
+
+
+def _core(fold: Fold, term: Term) -> Term:
+    """The premises of a product, and the scores that look at a summed position."""
+    return tuple(a for a in term if a.is_item or not a.variables <= fold.conclusion.variables)

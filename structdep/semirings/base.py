@@ -1,0 +1,75 @@
+"""What a semiring is: four operations on arrays of values, and the laws that tests check."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, ClassVar, TypeVar
+
+import jax
+import jax.numpy as jnp
+
+Value = Any
+"""An array, or a pytree of arrays, of semiring values: chart axes first, the semiring's own axes last."""
+
+Product = tuple[Sequence[Value], int]
+"""Factors over one grid (an axis of size 1 where a factor is constant), and how many leading axes are summed."""
+
+S = TypeVar("S", bound=type)
+
+
+def semiring(cls: S) -> S:
+    """Class decorator: a frozen dataclass that is a pytree, so that semirings with data pass through jit and grad."""
+    return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
+
+
+class Semiring:
+    """The interface, and what all semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
+
+    A semiring gives `sum`. It may refine `lift` (from scores to values) and `lower` (back, from the goal's value), and
+    `fold` and `pullback`, where the work is done.
+
+    Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
+    annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a = a, so derivations do not count.
+    """
+
+    idempotent: ClassVar[bool] = False
+    zero: ClassVar[Any] = -jnp.inf
+
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
+        return jnp.full(shape, self.zero, dtype)
+
+    def ones(self, shape: Sequence[int], dtype: Any) -> Value:
+        return jnp.zeros(shape, dtype)
+
+    def lift(self, name: str, table: jax.Array) -> Value:
+        """Values of the score table `name`, `[*batch, positions...]`."""
+        return table
+
+    def lower(self, value: Value) -> Any:
+        """What the user gets for the goal's value."""
+        return value
+
+    def times(self, a: Value, b: Value) -> Value:
+        return a + b
+
+    def sum(self, a: Value, axis: int | tuple[int, ...]) -> Value:
+        raise NotImplementedError(f"{type(self).__name__} must define sum(values, axis)")
+
+    def plus(self, values: Sequence[Value]) -> Value:
+        """The semiring sum of some arrays."""
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(jnp.broadcast_arrays(*leaves)), *values)
+        return values[0] if len(values) == 1 else self.sum(stacked, 0)
+
+    def fold(self, products: Sequence[Product]) -> Value:
+        """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
+        return self.plus([self._product(factors, summed) for factors, summed in products])
+
+    def _product(self, factors: Sequence[Value], summed: int) -> Value:
+        axes = tuple(range(summed))
+        inner = [f for f in factors if any(jax.tree.leaves(f)[0].shape[axis] > 1 for axis in axes)]
+        outer = [f for f in factors if not any(f is other for other in inner)]
+        values = [self.sum(reduce(self.times, inner), axes)] if inner and summed else inner
+        squeezed = [jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[summed:]), f) for f in outer]
+        return reduce(self.times, [*values, *squeezed])
