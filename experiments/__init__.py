@@ -1,0 +1,1 @@
+"""Parsers trained on treebanks: data, model, training and evaluation around structdep."""

@@ -1,0 +1,87 @@
+"""The words, characters and tags of a training set, as numbers."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from experiments.sentences import Sentence
+
+PADDING, UNKNOWN = 0, 1
+UNSEEN = -1
+RESERVED = ("<padding>", "<unknown>")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a training set is made of; the position in each tuple is the number.
+
+    `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos` and `xpos`
+    (language-specific tag and features, joined) are classes to predict: only what training has, and a value it lacks is
+    numbered -1, which equals no prediction.
+
+    Example:
+        >>> vocabulary = Vocabulary(RESERVED + ("ik",), RESERVED + ("i", "k"), ("nsubj", "root"), ("PRON",), ("Pp|_",))
+        >>> vocabulary.word("ik"), vocabulary.word("akrs"), vocabulary.form("iki"), vocabulary.deprel("obj")
+        (2, 1, [2, 3, 2], -1)
+    """
+
+    words: tuple[str, ...]
+    characters: tuple[str, ...]
+    deprels: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], min_count: int = 5) -> "Vocabulary":
+        """The vocabulary of a training set; words seen less than `min_count` times are unknown."""
+        counts = Counter(form for sentence in sentences for form in sentence.forms)
+        return cls(
+            words=RESERVED + _sorted(form for form, count in counts.items() if count >= min_count),
+            characters=RESERVED + _sorted(character for form in counts for character in form),
+            deprels=_sorted(deprel for sentence in sentences for deprel in sentence.deprels),
+            upos=_sorted(tag for sentence in sentences for tag in sentence.upos),
+            xpos=_sorted(tag for sentence in sentences for tag in full_tags(sentence)),
+        )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
+        """The vocabulary that `to_dict` made `values` of, also after a way through JSON."""
+        return cls(**{name: tuple(entries) for name, entries in values.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The five lists, fit for JSON."""
+        return {name: list(entries) for name, entries in asdict(self).items()}
+
+    def word(self, form: str) -> int:
+        return self._numbers["words"].get(form, UNKNOWN)
+
+    def form(self, form: str) -> list[int]:
+        """The numbers of the form's characters."""
+        return [self._numbers["characters"].get(character, UNKNOWN) for character in form]
+
+    def deprel(self, deprel: str) -> int:
+        return self._numbers["deprels"].get(deprel, UNSEEN)
+
+    def upos_tag(self, tag: str) -> int:
+        return self._numbers["upos"].get(tag, UNSEEN)
+
+    def xpos_tag(self, tag: str) -> int:
+        return self._numbers["xpos"].get(tag, UNSEEN)
+
+    @cached_property
+    def _numbers(self) -> dict[str, dict[str, int]]:
+        return {name: {entry: number for number, entry in enumerate(entries)} for name, entries in asdict(self).items()}
+
+
+def full_tags(sentence: Sentence) -> tuple[str, ...]:
+    """The language-specific tag and the features of each word, joined.
+
+    These are the finer of the two tagsets that the encoder learns to predict.
+    """
+    return tuple(f"{xpos}|{feats}" for xpos, feats in zip(sentence.xpos, sentence.feats, strict=True))
+
+
+def _sorted(entries: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(entries)))
