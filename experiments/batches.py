@@ -1,0 +1,151 @@
+"""Batches of sentences as arrays of numbers, in few static shapes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.sentences import Sentence
+from experiments.shapes import Shape, plan
+from experiments.vocabulary import Vocabulary, full_tags
+
+Ints = NDArray[np.int32] | jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Batch:
+    """B rows of at most n words, with at most T distinct forms of at most c characters; every array is int32.
+
+    `words`, `upos`, `xpos`, `heads`, `deprels` [B, n] are 0 in padding; `lengths` [B] counts words. `word_types` [B, n] gives each
+    word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the form alone is computed once a form;
+    row 0 is the padding's (one character 0), and unused rows are like it. `index` [B] is the place in the list of sentences;
+    it is -1 in a row that only fills the batch, which has one word of padding, attached to the root.
+    """
+
+    words: Ints
+    word_types: Ints
+    type_chars: Ints
+    type_lengths: Ints
+    upos: Ints
+    xpos: Ints
+    heads: Ints
+    deprels: Ints
+    lengths: Ints
+    index: Ints
+
+
+def batches(
+    sentences: Sequence[Sentence],
+    vocabulary: Vocabulary,
+    words_per_batch: int = 1000,
+    rng: np.random.Generator | None = None,
+    shapes: Sequence[Shape] | None = None,
+) -> list[Batch]:
+    """Every sentence in one batch, with sentences of similar length; each batch has one of `shapes`.
+
+    `shapes` is `plan(sentences, words_per_batch)` where it is not given; plan once for all epochs (or for dev and test
+    together). `rng` shuffles the sentences and the batches; without it they are in order of length. Raises ValueError
+    where a sentence fits in no shape.
+    """
+    shapes = sorted(shapes or plan(sentences, words_per_batch))
+    encoded = _encode(sentences, vocabulary, shapes[0].characters)
+    groups = [group for shape in shapes for group in _groups(_members(encoded, shapes, shape, rng), encoded, shape)]
+    order = range(len(groups)) if rng is None else rng.permutation(len(groups))
+    return [_batch(*groups[g], encoded) for g in order]
+
+
+def padding_share(made: Sequence[Batch]) -> float:
+    """The share of word positions in these batches that hold no word."""
+    words = sum(int(np.sum(np.where(batch.index >= 0, batch.lengths, 0))) for batch in made)
+    return 1 - words / sum(batch.words.size for batch in made)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """Sentences as numbers: rows of words, forms (rows of the table `characters`), upos, xpos, heads and deprels, each [6, n]."""
+
+    rows: list[NDArray[np.int32]]
+    characters: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
+def _encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, characters: int) -> _Encoded:
+    forms = {form: number for number, form in enumerate(sorted({f for s in sentences for f in s.forms}), start=1)}
+    table = np.zeros((len(forms) + 1, characters), np.int32)
+    lengths = np.ones(len(forms) + 1, np.int32)
+    for form, number in forms.items():
+        ids = vocabulary.form(shortened(form, characters))
+        table[number, : len(ids)], lengths[number] = ids, len(ids)
+    return _Encoded([_row(sentence, vocabulary, forms) for sentence in sentences], table, lengths)
+
+
+def _row(sentence: Sentence, vocabulary: Vocabulary, forms: dict[str, int]) -> NDArray[np.int32]:
+    return np.array(
+        [
+            [vocabulary.word(form) for form in sentence.forms],
+            [forms[form] for form in sentence.forms],
+            [vocabulary.upos_tag(tag) for tag in sentence.upos],
+            [vocabulary.xpos_tag(tag) for tag in full_tags(sentence)],
+            sentence.heads,
+            [vocabulary.deprel(deprel) for deprel in sentence.deprels],
+        ],
+        np.int32,
+    )
+
+
+def shortened(form: str, characters: int) -> str:
+    """At most this many characters of a form, from both its ends.
+
+    Example:
+        >>> shortened("gasaiƕaina", 10), shortened("gasaiƕaina", 7)
+        ('gasaiƕaina', 'gasaina')
+    """
+    tail = characters // 2
+    return form if len(form) <= characters else form[: characters - tail] + form[len(form) - tail :]
+
+
+def _members(encoded: _Encoded, shapes: Sequence[Shape], shape: Shape, rng: np.random.Generator | None) -> list[int]:
+    """The sentences whose shortest fitting shape is `shape`, shuffled or in order of length."""
+    lengths = np.array([row.shape[1] for row in encoded.rows])
+    if lengths.max() > shapes[-1].words:
+        raise ValueError(
+            f"sentence {lengths.argmax()} has {lengths.max()} words, the largest shape {shapes[-1].words}; "
+            "write shapes=plan(all sentences that are to be batched)"
+        )
+    shorter = max((other.words for other in shapes if other.words < shape.words), default=0)
+    members = np.flatnonzero((lengths > shorter) & (lengths <= shape.words))
+    order = np.argsort(lengths[members], kind="stable") if rng is None else rng.permutation(len(members))
+    return [int(member) for member in members[order]]
+
+
+def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[tuple[Shape, list[int]]]:
+    """Runs of members that fill the rows of a batch, or all the forms that it has room for."""
+    group: list[int] = []
+    types: set[int] = {0}
+    for member in members:
+        more = types.union(encoded.rows[member][1].tolist())
+        if group and (len(group) == shape.sentences or len(more) > shape.types):
+            yield shape, group
+            group, more = [], {0}.union(encoded.rows[member][1].tolist())
+        if len(more) > shape.types:
+            raise ValueError(f"sentence {member} has {len(more) - 1} distinct forms, {shape} has room for {shape.types - 1}")
+        group, types = [*group, member], more
+    if group:
+        yield shape, group
+
+
+def _batch(shape: Shape, group: list[int], encoded: _Encoded) -> Batch:
+    rows = np.zeros((6, shape.sentences, shape.words), np.int32)
+    lengths, index = np.ones(shape.sentences, np.int32), np.full(shape.sentences, -1, np.int32)
+    for place, member in enumerate(group):
+        row = encoded.rows[member]
+        rows[:, place, : row.shape[1]], lengths[place], index[place] = row, row.shape[1], member
+    words, forms, upos, xpos, heads, deprels = rows
+    used, types = np.unique(np.append(forms, 0), return_inverse=True)
+    type_chars, type_lengths = np.zeros((shape.types, shape.characters), np.int32), np.ones(shape.types, np.int32)
+    type_chars[: len(used)], type_lengths[: len(used)] = encoded.characters[used], encoded.lengths[used]
+    word_types = types[:-1].reshape(forms.shape).astype(np.int32)
+    return Batch(words, word_types, type_chars, type_lengths, upos, xpos, heads, deprels, lengths, index)

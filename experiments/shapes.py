@@ -1,0 +1,79 @@
+"""The few static shapes that a treebank's batches are padded to, so that a training step is compiled a few times only."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from experiments.sentences import Sentence
+
+LONGEST_FORM = 32
+
+
+@dataclass(frozen=True, order=True)
+class Shape:
+    """Rows of a batch, and what each may hold: `words` a sentence, distinct forms in all (padding is one), characters a form."""
+
+    words: int
+    sentences: int
+    types: int
+    characters: int
+
+
+def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 6) -> tuple[Shape, ...]:
+    """At most `max_shapes` shapes, shortest first, in which these sentences fit with little padding.
+
+    The limits on length minimize the sum of squares of padded lengths (between the encoder's linear and the charts' cubic
+    or quartic time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch` words.
+    """
+    if not sentences:
+        raise ValueError("no sentences to plan batches for")
+    characters = min(LONGEST_FORM, max(len(form) for sentence in sentences for form in sentence.forms))
+    shapes, shorter = [], 0
+    for words in _limits([len(sentence) for sentence in sentences], max_shapes):
+        members = [sentence for sentence in sentences if shorter < len(sentence) <= words]
+        rows = _rows(len(members), words, words_per_batch)
+        shapes.append(Shape(words, rows, _most_types(members, rows), characters))
+        shorter = words
+    return tuple(shapes)
+
+
+def _limits(lengths: Iterable[int], max_shapes: int) -> list[int]:
+    """The upper ends, multiples of four, of at most `max_shapes` intervals of length: dynamic programming over the ends."""
+    rounded = [round_up(length, 4) for length in lengths]
+    ends = [0, *sorted(set(rounded))]
+    below = [sum(length <= end for length in rounded) for end in ends]
+
+    @cache
+    def best(last: int, shapes: int) -> tuple[float, tuple[int, ...]]:
+        if last == 0 or shapes == 0:
+            return (0.0 if last == 0 else math.inf), ()
+        options = (best(first, shapes - 1) + (first,) for first in range(last))
+        cost, limits = min(
+            (cost + (below[last] - below[first]) * ends[last] ** 2, (*limits, ends[last])) for cost, limits, first in options
+        )
+        return cost, limits
+
+    return list(best(len(ends) - 1, max_shapes)[1])
+
+
+def _rows(sentences: int, words: int, words_per_batch: int) -> int:
+    """Rows a batch, such that the last batch is nearly as full as the others."""
+    batches = math.ceil(sentences / max(1, words_per_batch // words))
+    return math.ceil(sentences / batches)
+
+
+def _most_types(sentences: Sequence[Sentence], rows: int) -> int:
+    """Room for the distinct forms of random batches, with a margin; fuller batches are closed early."""
+    forms = [frozenset(sentence.forms) for sentence in sentences]
+    orders = [range(len(forms)), *(np.random.default_rng(seed).permutation(len(forms)) for seed in range(3))]
+    starts = range(0, len(forms), rows)
+    most = max(len(frozenset().union(*(forms[s] for s in order[start : start + rows]))) for order in orders for start in starts)
+    return round_up(1 + (most if rows == 1 else math.ceil(1.02 * most)), 16)
+
+
+def round_up(number: int, unit: int) -> int:
+    """The least multiple of `unit` that is not below `number`."""
+    return -(-number // unit) * unit
