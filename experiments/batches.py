@@ -131,7 +131,9 @@ def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[tup
             yield shape, group
             group, more = [], {0}.union(encoded.rows[member][1].tolist())
         if len(more) > shape.types:
-            raise ValueError(f"sentence {member} has {len(more) - 1} distinct forms, {shape} has room for {shape.types - 1}")
+            raise ValueError(
+                f"sentence {member} has {len(more) - 1} distinct forms, {shape} has room for {shape.types - 1}"
+            )
         group, types = [*group, member], more
     if group:
         yield shape, group

@@ -127,7 +127,10 @@ def _word_problems(lines: list[str]) -> Problems:
         if columns[0] != str(position):
             yield offset, f"the ID is {columns[0]}, expected {position}: words are numbered from 1"
         elif not re.fullmatch(r"0|[1-9]\d*", head):
-            yield offset, f"the head of word {position} ({columns[1]}) is {head!r}, expected a number in 0..{len(words)}"
+            yield (
+                offset,
+                f"the head of word {position} ({columns[1]}) is {head!r}, expected a number in 0..{len(words)}",
+            )
         elif int(head) > len(words):
             yield offset, f"the head of word {position} ({columns[1]}) is {head}, but there are {len(words)} words"
 

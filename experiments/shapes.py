@@ -22,7 +22,7 @@ class Shape:
     characters: int
 
 
-def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 6) -> tuple[Shape, ...]:
+def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 8) -> tuple[Shape, ...]:
     """At most `max_shapes` shapes, shortest first, in which these sentences fit with little padding.
 
     The limits on length minimize the sum of squares of padded lengths (between the encoder's linear and the charts' cubic
@@ -52,7 +52,8 @@ def _limits(lengths: Iterable[int], max_shapes: int) -> list[int]:
             return (0.0 if last == 0 else math.inf), ()
         options = (best(first, shapes - 1) + (first,) for first in range(last))
         cost, limits = min(
-            (cost + (below[last] - below[first]) * ends[last] ** 2, (*limits, ends[last])) for cost, limits, first in options
+            (cost + (below[last] - below[first]) * ends[last] ** 2, (*limits, ends[last]))
+            for cost, limits, first in options
         )
         return cost, limits
 
@@ -70,7 +71,9 @@ def _most_types(sentences: Sequence[Sentence], rows: int) -> int:
     forms = [frozenset(sentence.forms) for sentence in sentences]
     orders = [range(len(forms)), *(np.random.default_rng(seed).permutation(len(forms)) for seed in range(3))]
     starts = range(0, len(forms), rows)
-    most = max(len(frozenset().union(*(forms[s] for s in order[start : start + rows]))) for order in orders for start in starts)
+    most = max(
+        len(frozenset().union(*(forms[s] for s in order[start : start + rows]))) for order in orders for start in starts
+    )
     return round_up(1 + (most if rows == 1 else math.ceil(1.02 * most)), 16)
 
 
