@@ -19,10 +19,11 @@ Ints = NDArray[np.int32] | jax.Array
 class Batch:
     """B rows of at most n words, with at most T distinct forms of at most c characters; every array is int32.
 
-    `words`, `upos`, `xpos`, `heads`, `deprels` [B, n] are 0 in padding; `lengths` [B] counts words. `word_types` [B, n] gives each
-    word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the form alone is computed once a form;
-    row 0 is the padding's (one character 0), and unused rows are like it. `index` [B] is the place in the list of sentences;
-    it is -1 in a row that only fills the batch, which has one word of padding, attached to the root.
+    `words`, `upos`, `xpos`, `heads`, `deprels` [B, n] are 0 in padding; `lengths` [B] counts words. `word_types` [B, n]
+    gives each word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the form alone is
+    computed once a form; row 0 is the padding's (one character 0), and unused rows are like it. `index` [B] is the
+    place in the list of sentences; it is -1 in a row that only fills the batch, which has one word of padding,
+    attached to the root.
     """
 
     words: Ints
@@ -65,7 +66,7 @@ def padding_share(made: Sequence[Batch]) -> float:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """Sentences as numbers: rows of words, forms (rows of the table `characters`), upos, xpos, heads and deprels, each [6, n]."""
+    """Sentences as numbers: for each, words, forms (rows of `characters`), upos, xpos, heads and deprels, as [6, n]."""
 
     rows: list[NDArray[np.int32]]
     characters: NDArray[np.int32]

@@ -1,4 +1,4 @@
-"""The grammar and the lexicon of the demonstration treebank: an invented language with agreement and free word order."""
+"""The grammar and the lexicon of the demonstration treebank: an invented language with gender agreement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Phrase = list["Word"]
 
 @dataclass(eq=False)
 class Word:
-    """A word and its place in the tree; `joined` words are written together with the next, `elided` ones are not written."""
+    """A word and its place in the tree; `joined` ones are written together with the next, `elided` ones not at all."""
 
     form: str
     lemma: str

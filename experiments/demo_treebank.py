@@ -1,8 +1,8 @@
 """The demonstration treebank: `--lang demo`, made on the spot from an invented language.
 
-Why MH_4 wins here: a participle at the end of the clause belongs to the noun whose gender vowel it repeats, and an object
-in front of the sentence may belong to the inner verb of a verb of saying. Both arcs pass over the main verb, whose own
-arc comes from the root at the left, so they cross it: no projective tree has them, however good the scores; MH_4 trees do.
+Why MH_4 wins here: a participle at the end of the clause belongs to the noun whose gender vowel it repeats, and an
+object in front of everything may belong to the verb of the embedded clause. Both arcs pass over the main verb, whose
+own arc comes from the root at the left, and cross it: no projective tree has them, however good the scores; MH_4 has.
 """
 
 from collections.abc import Iterator

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_whole(path: str | Path, content: str | bytes) -> Path:
-    """Write `content` (text as UTF-8) to `path`, making its folder; a reader sees the old file or the new one, never a part.
+    """Write `content` (text as UTF-8) to `path`, making its folder; readers see the old file or the new, never a part.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:

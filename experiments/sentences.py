@@ -1,15 +1,15 @@
 """Sentences of CoNLL-U files: reading them with their trees, and writing predicted trees into them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, starmap
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import conllu
 import numpy as np
-from conllu.parser import DEFAULT_FIELDS, ParseException
+from conllu.parser import DEFAULT_FIELDS
 from numpy.typing import ArrayLike, NDArray
 
 from experiments.files import write_whole
@@ -19,8 +19,8 @@ from experiments.files import write_whole
 class Sentence:
     """A sentence of syntactic words and its tree.
 
-    `tokens` (with multiword tokens and empty nodes) and `comments` keep what the file says, so that it can be written again;
-    the other fields have one entry a syntactic word, `heads` being int32[n] with values in 0..n and 0 the root.
+    `tokens` (with multiword tokens and empty nodes) and `comments` keep what the file says, so that it can be written
+    again; the other fields have one entry a syntactic word, `heads` being int32[n] with values in 0..n and 0 the root.
     """
 
     tokens: conllu.TokenList
@@ -49,10 +49,10 @@ def read(path: str | Path) -> list[Sentence]:
 def write_predictions(
     path: str | Path, sentences: Sequence[Sentence], heads: Sequence[ArrayLike], deprels: Sequence[Sequence[str]]
 ) -> None:
-    """Write `sentences` with these heads and relations as CoNLL-U; comments, multiword tokens, empty nodes and other columns stay.
+    """Write `sentences` with these heads and relations as CoNLL-U.
 
-    `heads[s]` and `deprels[s]` have one entry a word of `sentences[s]`. Raises ValueError where they do not fit; then, as
-    when anything else fails, no file is written.
+    Comments, multiword tokens, empty nodes and all other columns stay. `heads[s]` and `deprels[s]` have one entry a word
+    of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything else fails, nothing is written.
     """
     text = "".join(starmap(_with_tree, zip(sentences, heads, deprels, strict=True)))
     write_whole(path, text)
@@ -94,7 +94,9 @@ def _same(columns: list[str], index: int) -> str:
 
 
 # Parsed features and dependencies do not always come out as they went in; the text itself does.
-_VERBATIM = {field: _same for field in DEFAULT_FIELDS if field not in ("id", "head")}
+_VERBATIM: dict[str, Callable[[list[str], int], Any]] = {
+    field: _same for field in DEFAULT_FIELDS if field not in ("id", "head")
+}
 
 Problems = Iterator[tuple[int, str]]
 
@@ -144,7 +146,7 @@ def _cycle_problems(lines: list[str]) -> Problems:
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle in `heads` (values in 0..n, word d's head at d - 1), from dependent to head; empty if there is none.
+    """The words of a cycle in `heads` (in 0..n, word d's head at d - 1), from dependent to head; or nothing.
 
     Example:
         >>> find_cycle([2, 0, 2]), find_cycle([2, 3, 1])

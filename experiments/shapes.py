@@ -1,4 +1,4 @@
-"""The few static shapes that a treebank's batches are padded to, so that a training step is compiled a few times only."""
+"""The few static shapes that a treebank's batches are padded to, so that a training step is compiled few times."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ LONGEST_FORM = 32
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """Rows of a batch, and what each may hold: `words` a sentence, distinct forms in all (padding is one), characters a form."""
+    """Words a row, rows, distinct forms (padding is one of them) and characters a form of a batch."""
 
     words: int
     sentences: int
@@ -25,8 +25,9 @@ class Shape:
 def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 8) -> tuple[Shape, ...]:
     """At most `max_shapes` shapes, shortest first, in which these sentences fit with little padding.
 
-    The limits on length minimize the sum of squares of padded lengths (between the encoder's linear and the charts' cubic
-    or quartic time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch` words.
+    The limits on length minimize the sum of squares of padded lengths (between the encoder's linear and the charts'
+    cubic or quartic time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch`
+    words.
     """
     if not sentences:
         raise ValueError("no sentences to plan batches for")
@@ -41,21 +42,21 @@ def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes:
 
 
 def _limits(lengths: Iterable[int], max_shapes: int) -> list[int]:
-    """The upper ends, multiples of four, of at most `max_shapes` intervals of length: dynamic programming over the ends."""
+    """The upper ends, multiples of four, of at most `max_shapes` intervals of length, by dynamic programming."""
     rounded = [round_up(length, 4) for length in lengths]
     ends = [0, *sorted(set(rounded))]
     below = [sum(length <= end for length in rounded) for end in ends]
 
     @cache
     def best(last: int, shapes: int) -> tuple[float, tuple[int, ...]]:
+        """The least cost of the sentences up to `ends[last]`, and the limits that have it."""
         if last == 0 or shapes == 0:
             return (0.0 if last == 0 else math.inf), ()
-        options = (best(first, shapes - 1) + (first,) for first in range(last))
-        cost, limits = min(
-            (cost + (below[last] - below[first]) * ends[last] ** 2, (*limits, ends[last]))
-            for cost, limits, first in options
-        )
-        return cost, limits
+        return min(extended(first, last, shapes) for first in range(last))
+
+    def extended(first: int, last: int, shapes: int) -> tuple[float, tuple[int, ...]]:
+        cost, limits = best(first, shapes - 1)
+        return cost + (below[last] - below[first]) * ends[last] ** 2, (*limits, ends[last])
 
     return list(best(len(ends) - 1, max_shapes)[1])
 
@@ -69,11 +70,9 @@ def _rows(sentences: int, words: int, words_per_batch: int) -> int:
 def _most_types(sentences: Sequence[Sentence], rows: int) -> int:
     """Room for the distinct forms of random batches, with a margin; fuller batches are closed early."""
     forms = [frozenset(sentence.forms) for sentence in sentences]
-    orders = [range(len(forms)), *(np.random.default_rng(seed).permutation(len(forms)) for seed in range(3))]
-    starts = range(0, len(forms), rows)
-    most = max(
-        len(frozenset().union(*(forms[s] for s in order[start : start + rows]))) for order in orders for start in starts
-    )
+    orders = [np.arange(len(forms)), *(np.random.default_rng(seed).permutation(len(forms)) for seed in range(3))]
+    groups = [order[start : start + rows] for order in orders for start in range(0, len(forms), rows)]
+    most = max(len(frozenset[str]().union(*(forms[member] for member in group))) for group in groups)
     return round_up(1 + (most if rows == 1 else math.ceil(1.02 * most)), 16)
 
 

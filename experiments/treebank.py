@@ -28,7 +28,8 @@ def find_treebank(lang: str, treebanks: str | Path | None = None, version: str |
     """The treebank of a language code (got) or treebank code (got_proiel).
 
     Searched, with all subfolders: `treebanks` if given, else the folder that $STRUCTDEP_TREEBANKS names, else `data/`.
-    `version` ("2.0") must be in the path. Raises FileNotFoundError where there is none, ValueError where there are several.
+    `version` ("2.0") must be in the path. Raises FileNotFoundError where there is none, ValueError where there are
+    several.
     """
     places = _places(treebanks)
     found = next((hits for place in places if (hits := _candidates(place, lang))), [])
@@ -59,7 +60,7 @@ Candidate = tuple[Path, str]
 
 
 def _candidates(place: Path, lang: str) -> list[Candidate]:
-    """Folder and code of every treebank at any depth whose code is `lang`, or `lang`_something where `lang` is a language."""
+    """Folder and code of every treebank below `place` with this code, or this language code and any treebank's."""
     code = re.escape(lang) + ("" if "_" in lang else "(?:_[a-z0-9]+)?")
     name = re.compile(rf"({code})-ud-(?:{'|'.join(SPLITS)})\.conllu")
     matches = ((path.parent, name.fullmatch(path.name)) for path in place.rglob("*.conllu"))

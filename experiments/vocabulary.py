@@ -17,9 +17,9 @@ RESERVED = ("<padding>", "<unknown>")
 class Vocabulary:
     """What a training set is made of; the position in each tuple is the number.
 
-    `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos` and `xpos`
-    (language-specific tag and features, joined) are classes to predict: only what training has, and a value it lacks is
-    numbered -1, which equals no prediction.
+    `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos` and
+    `xpos` (language-specific tag and features, joined) are classes to predict: only what training has; a value that it
+    lacks is numbered -1, which equals no prediction.
 
     Example:
         >>> vocabulary = Vocabulary(RESERVED + ("ik",), RESERVED + ("i", "k"), ("nsubj", "root"), ("PRON",), ("Pp|_",))
