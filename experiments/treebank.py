@@ -84,11 +84,7 @@ def _none(lang: str, version: str | None, places: Iterable[Path], found: Iterabl
     wanted = f"{lang!r}" + (f" with version {version} in its path" if version else "")
     searched = " or ".join(f"{place}/" + ("" if place.is_dir() else " (no such folder)") for place in places)
     others = "".join(f"\n  there is {code} in {folder}" for folder, code in found)
-    name = (
-        "demo"
-        if lang == "demo"
-        else f"{lang}-ud-train.conllu" + ("" if "_" in lang else f" or {lang}_*-ud-train.conllu")
-    )
+    name = f"{lang}-ud-train.conllu" + ("" if "_" in lang else f" or {lang}_*-ud-train.conllu")
     return (
         f"no treebank {wanted} in {searched}; looked for {name}{others}\n"
         "Say where it is:\n"
