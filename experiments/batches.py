@@ -133,7 +133,8 @@ def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[tup
             group, more = [], {0}.union(encoded.rows[member][1].tolist())
         if len(more) > shape.types:
             raise ValueError(
-                f"sentence {member} has {len(more) - 1} distinct forms, {shape} has room for {shape.types - 1}"
+                f"sentence {member} has {len(more) - 1} distinct forms, {shape} has room for {shape.types - 1}; "
+                "write shapes=plan(all sentences that are to be batched)"
             )
         group, types = [*group, member], more
     if group:

@@ -1,8 +1,9 @@
 """Treebanks of Universal Dependencies, from the public repository of a language and the tag of a release."""
 
 import hashlib
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from experiments.files import write_whole
@@ -65,8 +66,8 @@ def download(
     download are kept beside the files as SHA256SUMS and hold from then on; `manifest`, a file of lines as `sha256sum`
     writes them, must hold too. Either all files are written or none.
 
-    Raises ValueError for an unknown or ambiguous code and for wrong checksums, FileNotFoundError where the release lacks
-    the treebank, ConnectionError without a network.
+    Raises ValueError for an unknown or ambiguous code and for wrong checksums, FileNotFoundError where the release
+    lacks the treebank, ConnectionError without a network.
     """
     repository = repository or _repository(lang)
     folder = Path(into) / f"r{version}" / repository
@@ -109,8 +110,8 @@ def _fetch_treebank(url: str, codes: tuple[str, str]) -> dict[str, bytes]:
             return contents
     tried = " or ".join(f"{code}-ud-train.conllu" for code in codes)
     raise FileNotFoundError(
-        f"no {tried} (with its dev file) at {url}/: is the version a UD release (2.0, 2.5, ...) that has this treebank, "
-        "in one training file?"
+        f"no {tried}, with its dev file, at {url}/: is the version a UD release (2.0, 2.5, ...) "
+        "that has this treebank, in one training file?"
     )
 
 
@@ -124,7 +125,7 @@ def _fetch(url: str) -> bytes | None:
         if error.code == 404:
             return None
         raise ConnectionError(f"{url}: the server answers {error.code} {error.reason}") from error
-    except (URLError, TimeoutError) as error:
+    except (OSError, HTTPException) as error:
         raise ConnectionError(
             f"{url} cannot be reached ({error}). Without a network, get the treebank by other means and "
             "write --treebanks DIR, a folder that holds it at any depth."
@@ -149,8 +150,8 @@ def _check(contents: dict[str, bytes], expected: Path) -> None:
 
 
 def _keep(contents: dict[str, bytes], folder: Path) -> None:
-    """Write the files, and the checksums last: where they are, the treebank is whole."""
-    for name, content in contents.items():
+    """Write the training file after the others and the checksums last, so that what can be found is whole."""
+    for name, content in sorted(contents.items(), key=lambda item: "-train" in item[0]):
         write_whole(folder / name, content)
     lines = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items())
     write_whole(folder / SUMS, "".join(lines))

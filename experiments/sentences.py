@@ -9,7 +9,8 @@ from typing import Any, TextIO
 
 import conllu
 import numpy as np
-from conllu.parser import DEFAULT_FIELDS
+from conllu.exceptions import ParseException
+from conllu.parser import DEFAULT_FIELDS, parse_id_value
 from numpy.typing import ArrayLike, NDArray
 
 from experiments.files import write_whole
@@ -51,8 +52,8 @@ def write_predictions(
 ) -> None:
     """Write `sentences` with these heads and relations as CoNLL-U.
 
-    Comments, multiword tokens, empty nodes and all other columns stay. `heads[s]` and `deprels[s]` have one entry a word
-    of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything else fails, nothing is written.
+    Comments, multiword tokens, empty nodes and all other columns stay. `heads[s]` and `deprels[s]` have one entry
+    a word of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything fails, nothing is written.
     """
     text = "".join(starmap(_with_tree, zip(sentences, heads, deprels, strict=True)))
     write_whole(path, text)
@@ -111,8 +112,15 @@ def _column_problems(lines: list[str]) -> Problems:
             yield offset, f"{len(columns)} tab-separated columns, expected {len(DEFAULT_FIELDS)} in {line!r}"
         elif any(not column or column != column.strip() or "  " in column for column in columns):
             yield offset, f"an empty column, or surplus spaces in one, in {line!r}; write _ where there is no value"
-        elif not re.fullmatch(r"[1-9]\d*(-[1-9]\d*)?|\d+\.[1-9]\d*", columns[0]):
+        elif not _is_id(columns[0]):
             yield offset, f"the ID is {columns[0]!r}, expected a number, a range like 3-4 or an empty node like 3.1"
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return parse_id_value(text) is not None
+    except ParseException:
+        return False
 
 
 def _words(lines: list[str]) -> list[tuple[int, list[str]]]:

@@ -1,0 +1,180 @@
+"""Finding, reading and writing treebanks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.sentences import find_cycle
+from experiments.treebank import VARIABLE, find_treebank, read, write_predictions
+
+ROWS = (
+    "1-2\tnita\t_\t_\t_\t_\t_\t_\t_\t_",
+    "1\tni\tni\tADP\tA\t_\t3\tcase\t_\t_",
+    "2\tta\tta\tDET\tD\tGender=Fem\t3\tdet\t_\t_",
+    "3\tluzisa\tluzisa\tNOUN\tN\tGender=Fem|Case=Obl\t4\tobl\t4:obl\tGloss=a=b",
+    "4\tgiporis\tgiporis\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No",
+    "4.1\tbutelo\tbutelo\tNOUN\t_\t_\t_\t_\t4:nsubj\t_",
+)
+COMMENTS = ("# sent_id = s1", "# a remark without a value", "#tight", "# note = twice", "# note = once more")
+TEXT = "\n".join((*COMMENTS, *ROWS)) + "\n\n" + "1\tmomisa\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a.conllu"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def treebank_files(folder: Path, code: str, splits: tuple[str, ...] = ("train", "dev", "test")) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in splits:
+        (folder / f"{code}-ud-{split}.conllu").write_text(TEXT, encoding="utf-8")
+
+
+def test_words_are_syntactic_words(path: Path) -> None:
+    first, second = read(path)
+    assert first.forms == ("ni", "ta", "luzisa", "giporis") and second.forms == ("momisa",)
+    assert len(first) == 4 and first.heads.tolist() == [3, 3, 4, 0] and first.heads.dtype == np.int32
+    assert first.deprels == ("case", "det", "obl", "root")
+    assert first.upos == ("ADP", "DET", "NOUN", "VERB") and first.xpos == ("A", "D", "N", "_")
+    assert first.feats == ("_", "Gender=Fem", "Gender=Fem|Case=Obl", "_")
+    assert first.comments == COMMENTS and len(first.tokens) == 6
+
+
+def test_writing_the_gold_tree_gives_the_same_text(path: Path, tmp_path: Path) -> None:
+    sentences = read(path)
+    copy = tmp_path / "new" / "copy.conllu"
+    write_predictions(copy, sentences, [s.heads for s in sentences], [s.deprels for s in sentences])
+    assert copy.read_text(encoding="utf-8") == TEXT
+
+
+def test_writing_changes_heads_and_relations_only(path: Path, tmp_path: Path) -> None:
+    sentences = read(path)
+    copy = tmp_path / "copy.conllu"
+    write_predictions(copy, sentences, [[2, 0, 2, 3], np.zeros(1, np.int32)], [["a", "b", "c", "d"], ["e"]])
+    first, second = read(copy)
+    assert first.heads.tolist() == [2, 0, 2, 3] and first.deprels == ("a", "b", "c", "d") and second.deprels == ("e",)
+    assert (first.comments, first.feats) == (sentences[0].comments, sentences[0].feats)
+    assert sentences[0].heads.tolist() == [3, 3, 4, 0]
+    assert copy.read_text(encoding="utf-8").count("\t") == TEXT.count("\t")
+
+
+@pytest.mark.parametrize(
+    ("heads", "deprels", "message"),
+    [
+        ([[3, 3, 4, 0]], [["x"] * 4], "zip"),
+        ([[3, 3, 4], [0]], [["x"] * 4, ["x"]], "4 words, but heads"),
+        ([[3, 3, 4, 0], [0]], [["x"] * 3, ["x"]], "3 relations"),
+        ([[3, 3, 5, 0], [0]], [["x"] * 4, ["x"]], r"not all in 0\.\.4"),
+        ([[-1, -1, -1, -1], [0]], [["x"] * 4, ["x"]], r"not all in 0\.\.4"),
+    ],
+)
+def test_what_does_not_fit_leaves_the_old_file(
+    path: Path, heads: list[list[int]], deprels: list[list[str]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        write_predictions(path, read(path), heads, deprels)
+    assert path.read_text(encoding="utf-8") == TEXT
+    assert [entry.name for entry in path.parent.iterdir()] == ["a.conllu"]
+
+
+@pytest.mark.parametrize(
+    ("row", "bad", "line", "message"),
+    [
+        (1, "1\tni\tni\tADP\tA\t_\t3\tcase\t_", 7, "9 tab-separated columns, expected 10"),
+        (1, "1\tni\t\tADP\tA\t_\t3\tcase\t_\t_", 7, "an empty column"),
+        (1, "1\tn  i\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "surplus spaces"),
+        (1, "one\tni\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "the ID is 'one', expected a number"),
+        (0, "2-1\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the ID is '2-1', expected a number, a range"),
+        (2, "3\tta\tta\tDET\tD\t_\t3\tdet\t_\t_", 8, "the ID is 3, expected 2"),
+        (2, "2\tta\tta\tDET\tD\t_\t_\tdet\t_\t_", 8, r"the head of word 2 \(ta\) is '_', expected a number in 0\.\.4"),
+        (2, "2\tta\tta\tDET\tD\t_\t-1\tdet\t_\t_", 8, "is '-1', expected"),
+        (2, "2\tta\tta\tDET\tD\t_\t5\tdet\t_\t_", 8, "is 5, but there are 4 words"),
+        (4, "4\tgiporis\t_\tVERB\t_\t_\t1\troot\t_\t_", 7, "no tree: .* 1 -> 3 -> 4 -> 1"),
+        (3, "3\tluzisa\t_\tNOUN\tN\t_\t3\tobl\t_\t_", 9, "no tree: .* 3 -> 3"),
+    ],
+)
+def test_bad_input_names_file_line_and_sentence(path: Path, row: int, bad: str, line: int, message: str) -> None:
+    rows = [*ROWS[:row], bad, *ROWS[row + 1 :]]
+    path.write_text("\n".join((*COMMENTS, *rows)) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"a\.conllu, line {line}, sentence 1 \(sent_id = s1\): .*{message}"):
+        read(path)
+
+
+def test_comments_alone_are_no_sentence(path: Path) -> None:
+    path.write_text(TEXT + "# text = nothing\n\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line 15, sentence 3 \(no sent_id\): a sentence without words"):
+        read(path)
+
+
+def test_find_cycle_agrees_with_matrix_powers() -> None:
+    rng = np.random.default_rng(0)
+    for heads in rng.integers(0, 6, (300, 5)):
+        step = np.zeros((6, 6), int)
+        step[np.arange(1, 6), heads] = 1
+        acyclic = not np.linalg.matrix_power(step, 6).any()
+        cycle = find_cycle(heads.tolist())
+        assert (cycle == []) == acyclic
+        assert all(heads[word - 1] == following for word, following in zip(cycle, cycle[1:] + cycle[:1], strict=True))
+
+
+@pytest.mark.parametrize("code", ["got", "got_proiel"])
+def test_names_of_old_and_new_releases_are_found(tmp_path: Path, code: str) -> None:
+    treebank_files(tmp_path / "deep" / "UD_Gothic", code)
+    treebank_files(tmp_path / "UD_Other", "goth")
+    found = find_treebank("got", tmp_path)
+    assert found.train == tmp_path / "deep" / "UD_Gothic" / f"{code}-ud-train.conllu"
+    assert found.dev.is_file() and found.test is not None and found.test.is_file() and found.lang == "got"
+    assert find_treebank(code, tmp_path) == find_treebank(code, tmp_path / "deep")
+
+
+def test_a_release_without_test_file(tmp_path: Path) -> None:
+    treebank_files(tmp_path, "got", ("train", "dev"))
+    assert find_treebank("got", tmp_path).test is None
+    (tmp_path / "got-ud-dev.conllu").unlink()
+    with pytest.raises(FileNotFoundError, match=r"lacks got-ud-dev\.conllu"):
+        find_treebank("got", tmp_path)
+
+
+def test_several_treebanks_are_told_apart_by_code_version_or_folder(tmp_path: Path) -> None:
+    treebank_files(tmp_path / "r2.1" / "UD_Latin", "la")
+    treebank_files(tmp_path / "r2.10" / "UD_Latin", "la_proiel")
+    treebank_files(tmp_path / "r2.10" / "UD_Latin", "la_ittb")
+    with pytest.raises(ValueError, match=r"(?s)several .*la in .*la_ittb in .*la_proiel in .*--version"):
+        find_treebank("la", tmp_path)
+    assert find_treebank("la", tmp_path, "2.1").train.name == "la-ud-train.conllu"
+    assert find_treebank("la_ittb", tmp_path).train.name == "la_ittb-ud-train.conllu"
+    assert find_treebank("la", tmp_path / "r2.1").train.parent == tmp_path / "r2.1" / "UD_Latin"
+    with pytest.raises(FileNotFoundError, match=r"(?s)'la' with version 2\.2 .*there is la in"):
+        find_treebank("la", tmp_path, "2.2")
+
+
+def test_option_before_variable_before_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(FileNotFoundError) as error:
+        find_treebank("got")
+    ways = ("data/ (no such folder)", "--treebanks DIR", f"{VARIABLE}=DIR", "--download")
+    assert [way for way in ways if way not in str(error.value)] == []
+    for place in ("data", "variable", "option"):
+        treebank_files(tmp_path / place, "got")
+    assert find_treebank("got").train == Path("data/got-ud-train.conllu")
+    monkeypatch.setenv(VARIABLE, "variable")
+    assert find_treebank("got").train == Path("variable/got-ud-train.conllu")
+    assert find_treebank("got", "option").train == Path("option/got-ud-train.conllu")
+    with pytest.raises(FileNotFoundError, match="no treebank 'hu' in option/"):
+        find_treebank("hu", "option")
+
+
+@pytest.mark.parametrize(("lang", "sentences", "words"), [("got", 3387, 35024), ("hu", 910, 20166)])
+def test_real_treebanks_are_read_and_written_back(lang: str, sentences: int, words: int, tmp_path: Path) -> None:
+    try:
+        treebank = find_treebank(lang, version="2.0")
+    except FileNotFoundError:
+        pytest.skip(f"UD 2.0 {lang} is not below ${VARIABLE}")
+    train = read(treebank.train)
+    assert (len(train), sum(map(len, train))) == (sentences, words)
+    write_predictions(tmp_path / "copy", train, [s.heads for s in train], [s.deprels for s in train])
+    assert (tmp_path / "copy").read_bytes() == treebank.train.read_bytes()
