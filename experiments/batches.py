@@ -50,6 +50,16 @@ def batches(
     `shapes` is `plan(sentences, words_per_batch)` where it is not given; plan once for all epochs (or for dev and test
     together). `rng` shuffles the sentences and the batches; without it they are in order of length. Raises ValueError
     where a sentence fits in no shape.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from experiments.demo_treebank import write_demo_treebank
+        >>> from experiments.sentences import read
+        >>> with TemporaryDirectory() as folder:
+        ...     train = read(write_demo_treebank(folder).train)
+        >>> made = batches(train, Vocabulary.of(train), 200, np.random.default_rng(1))
+        >>> sum(int((batch.index >= 0).sum()) for batch in made), padding_share(made) < 0.3
+        (600, True)
     """
     shapes = sorted(shapes or plan(sentences, words_per_batch))
     encoded = _encode(sentences, vocabulary, shapes[0].characters)

@@ -74,11 +74,9 @@ class Grammar:
         return [str(gender) for gender in self.rng.permutation(list(GENDERS))]
 
     def sentence(self) -> Phrase:
-        """A main clause and its full stop."""
+        """A main clause."""
         kinds = (self.intransitive, self.transitive, self.reported_clause, self.told_clause, self.gapping)
-        words = kinds[int(self.rng.choice(len(kinds), p=(0.12, 0.43, 0.29, 0.13, 0.03)))]()
-        root = next(word for word in words if word.head is None)
-        return [*words, Word(".", ".", "PUNCT").under(root, "punct")]
+        return kinds[int(self.rng.choice(len(kinds), p=(0.08, 0.56, 0.23, 0.11, 0.02)))]()
 
     def intransitive(self) -> Phrase:
         """Subject (modifier) verb (oblique)."""
@@ -93,10 +91,11 @@ class Grammar:
         subject = link(self.noun_phrase("Nom", first), verb, "nsubj")
         obj = link(self.noun_phrase("Acc", second), verb, "obj")
         oblique = self.oblique(verb, third, 0.45)
-        if self.chance(0.25):
+        if self.chance(0.15):
             return [*obj, *subject, verb, *oblique]
-        nouns = [phrase[-1] for phrase in (subject, obj, oblique) if phrase]
-        modifier = self.modifier(nouns[int(self.rng.integers(len(nouns)))]) if self.chance(0.75) else []
+        *far, near = [phrase[-1] for phrase in (subject, obj, oblique) if phrase]
+        noun = near if self.chance(0.5) else far[int(self.rng.integers(len(far)))]
+        modifier = self.modifier(noun) if self.chance(0.85) else []
         return [*subject, verb, *obj, *oblique, *modifier]
 
     def reported_clause(self) -> Phrase:

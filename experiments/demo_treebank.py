@@ -53,7 +53,7 @@ def _conllu(words: Phrase, split: str, number: int) -> str:
     for position, word in enumerate(words):
         if word.joined:
             tokens.append(_range(word, words[position + 1], ids[word]))
-        tokens.append(_token(word, ids, last=position == len(words) - 2))
+        tokens.append(_token(word, ids, last=position == len(words) - 1))
     comments = f"# sent_id = demo-{split}-{number}\n# text = {_text(words)}\n"
     return comments + conllu.TokenList(tokens).serialize()
 

@@ -27,7 +27,16 @@ def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes:
 
     The limits on length minimize the sum of squares of padded lengths (between the encoder's linear and the charts'
     cubic or quartic time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch`
-    words.
+    words. Raises ValueError where there is no sentence.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from experiments.demo_treebank import write_demo_treebank
+        >>> from experiments.sentences import read
+        >>> with TemporaryDirectory() as folder:
+        ...     shapes = plan(read(write_demo_treebank(folder).train), words_per_batch=200, max_shapes=3)
+        >>> [shape.words for shape in shapes]
+        [8, 12, 16]
     """
     if not sentences:
         raise ValueError("no sentences to plan batches for")

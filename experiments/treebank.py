@@ -30,6 +30,14 @@ def find_treebank(lang: str, treebanks: str | Path | None = None, version: str |
     Searched, with all subfolders: `treebanks` if given, else the folder that $STRUCTDEP_TREEBANKS names, else `data/`.
     `version` ("2.0") must be in the path. Raises FileNotFoundError where there is none, ValueError where there are
     several.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from experiments.demo_treebank import write_demo_treebank
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_demo_treebank(f"{folder}/anywhere")
+        ...     find_treebank("demo", folder) == written
+        True
     """
     places = _places(treebanks)
     found = next((hits for place in places if (hits := _candidates(place, lang))), [])
