@@ -70,14 +70,24 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
         steps = make_steps(plan, layout, block)
 
         def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
-            for step in steps:
-                value = semiring.fold(step.factors({**tables, **charts}, width))
-                value = jax.tree.map(lambda leaf, rank=len(step.shape): jnp.broadcast_to(leaf, (*step.shape, *leaf.shape[rank:])), value)
-                charts = charts | {view.key: view.write(charts[view.key], value, width) for view in step.targets}
-            return charts
+            return _advance(steps, width, tables, charts, semiring)
 
         charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
     return charts
+
+
+def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring) -> Arrays:
+    """One width. A value is read back from where it was written first, so that XLA computes it only there."""
+    for step in steps:
+        value = _broadcast(semiring.fold(step.factors({**tables, **charts}, width)), step.shape)
+        for view in step.targets:
+            charts = charts | {view.key: view.write(charts[view.key], value, width)}
+            value = step.targets[0].read(charts[step.targets[0].key], width)
+    return charts
+
+
+def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*shape, *leaf.shape[len(shape) :])), value)
 
 
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:

@@ -54,7 +54,7 @@ def order(axioms: Iterable[Atom], rules: Sequence[Step]) -> list[Item | Score]:
     graph: dict[Item | Score, list[Item | Score]] = {}
     for premises, conclusion in rules:
         before = graph.setdefault(conclusion.symbol, [])
-        before += [p.symbol for p in premises if _room(p, premises, conclusion, least) == 0]
+        before += [p.symbol for p in premises if room(p, premises, conclusion, least) == 0]
     return list(TopologicalSorter(graph).static_order())
 
 
@@ -64,7 +64,7 @@ def _gaps(premises: Sequence[Atom], conclusion: Atom) -> int:
     return sum(right.shift - left.shift for left, right in zip(ends[::2], ends[1::2], strict=True))
 
 
-def _room(premise: Atom, premises: Sequence[Atom], conclusion: Atom, least: dict[Item | Score, int]) -> int:
+def room(premise: Atom, premises: Sequence[Atom], conclusion: Atom, least: dict[Item | Score, int]) -> int:
     """How much narrower than the conclusion the premise is at least."""
     others = sum(least.get(p.symbol, 0) for p in premises) - least.get(premise.symbol, 0)
     return others + _gaps(premises, conclusion)
@@ -144,5 +144,5 @@ def _check_rule(system: DeductionSystem, rule: Rule, items: set[Item | Score]) -
 
 def _check_widths(system: DeductionSystem, rule: Rule, least: dict[Item | Score, int]) -> None:
     for premise in rule.premises:
-        if _room(premise, rule.premises, rule.conclusion, least) < 0:
+        if room(premise, rule.premises, rule.conclusion, least) < 0:
             raise ValueError(f"{system.name}: the premise {premise!r} can be wider than the conclusion, in the rule  {rule!r}")

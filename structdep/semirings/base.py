@@ -67,9 +67,13 @@ class Semiring:
         return self.plus([self._product(factors, summed) for factors, summed in products])
 
     def _product(self, factors: Sequence[Value], summed: int) -> Value:
-        axes = tuple(range(summed))
-        inner = [f for f in factors if any(jax.tree.leaves(f)[0].shape[axis] > 1 for axis in axes)]
-        outer = [f for f in factors if not any(f is other for other in inner)]
-        values = [self.sum(reduce(self.times, inner), axes)] if inner and summed else inner
-        squeezed = [jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[summed:]), f) for f in outer]
-        return reduce(self.times, [*values, *squeezed])
+        inner, outer = self._split(factors, summed)
+        values = [self.sum(reduce(self.times, inner), tuple(range(summed)))] if inner else []
+        return reduce(self.times, [*values, *outer])
+
+    def _split(self, factors: Sequence[Value], summed: int) -> tuple[list[Value], list[Value]]:
+        """The factors that vary along the summed axes, and the others, without these axes."""
+        varies = [any(size > 1 for size in jax.tree.leaves(f)[0].shape[:summed]) for f in factors]
+        inner = [f for f, does in zip(factors, varies, strict=True) if does]
+        outer = [jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[summed:]), f) for f, does in zip(factors, varies, strict=True) if not does]
+        return inner, outer

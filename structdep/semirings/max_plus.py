@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 
 from structdep.semirings.base import Semiring, semiring
+from structdep.semirings.numerics import reduce_max
 
 
 @semiring
@@ -22,4 +22,4 @@ class MaxPlus(Semiring):
     idempotent: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        return jnp.max(a, axis)
+        return reduce_max(a, axis if isinstance(axis, tuple) else (axis,))
