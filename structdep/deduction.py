@@ -116,10 +116,15 @@ class Atom:
         return frozenset(p.name for p in self.positions if p.is_variable)
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """Which of an item's positions are the left and right end of its span."""
+        return 0, 1 if isinstance(self.symbol, Item) and self.symbol.exterior else len(self.positions) - 1
+
+    @property
     def span(self) -> tuple[Position, Position]:
         """Left and right end of an item."""
-        exterior = isinstance(self.symbol, Item) and self.symbol.exterior
-        return self.positions[0], self.positions[1 if exterior else -1]
+        left, right = self.ends
+        return self.positions[left], self.positions[right]
 
 
 @dataclass(frozen=True)
@@ -244,6 +249,12 @@ class DeductionSystem:
         stored = {f.symbol for rule in self.rules for f in rule.premises} - scheduling.transient(self)
         space = max(len(atom.positions) for rule in self.rules for atom in rule.premises if atom.symbol in stored)
         return max(len(rule.variables) for rule in self.rules), space
+
+    @cached_property
+    def declared(self) -> dict[str, tuple[Score, int]]:
+        """The scores by name, each with its number of positions."""
+        arities = {atom.symbol: len(atom.positions) for rule in self.rules for atom in rule.scores}
+        return {score.name: (score, arities[score]) for score in self.scores}
 
     @property
     def last(self) -> int:

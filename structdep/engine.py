@@ -47,6 +47,14 @@ def _step(fold: Fold, layout: Layout, block: Block, charts: Mapping[tuple[str, s
     return Step(tuple(products), targets, grid.shape)
 
 
+def table_keys(plan: Plan, layout: Layout) -> list[Key]:
+    """The skewed score tables that the steps read."""
+    charts = plan.charts()
+    steps = [step for block in plan.blocks(layout.widest) for step in make_steps(plan, layout, block)]
+    keys = (view.key for step in steps for views, _ in step.products for view in views)
+    return [key for key in dict.fromkeys(keys) if key not in charts]
+
+
 def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any) -> Arrays:
     """Charts that hold the axioms."""
     charts: Arrays = {}

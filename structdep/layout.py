@@ -8,8 +8,9 @@ width, the other positions, the anchoring end, then the batch (and the semiring'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -103,6 +104,14 @@ class Layout:
         if item.exterior:
             offsets[-1] = 3 * self.widest + 3 + pad
         return (*offsets, self.nodes + pad)
+
+
+    def cell(self, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
+        """Where the chart of side "L" has the item with its positions at these nodes."""
+        left, right = atom.ends
+        base = 2 * self.widest if getattr(atom.symbol, "exterior", "") == "left" else 0
+        inner = [nodes[m] - nodes[left] + base for m in range(len(nodes)) if m not in atom.ends]
+        return [nodes[right] - nodes[left], *inner, nodes[left]]
 
 
 @dataclass(frozen=True)
@@ -202,6 +211,11 @@ class Grid:
         if self.exterior == "left" and self._is_exterior(name):
             shift -= self.layout.widest
         return Dim(shift, slope, self.size(name), self.axes.index(name))
+
+
+def skew_all(keys: Iterable[Key], layout: Layout, zero: float, tables: Mapping[str, Any]) -> dict[Key, Any]:
+    """The score tables as the views want them."""
+    return {key: jax.tree.map(partial(skew, key=key, layout=layout, zero=zero), tables[key[1]]) for key in keys}
 
 
 def skew(table: jax.Array, key: Key, layout: Layout, zero: float) -> jax.Array:

@@ -25,7 +25,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the engine runs: `folds` in order, and `goal`, where the goal is no stored item, at the end.
+    """What the engine runs: `folds` in order, then `goal`.
 
     `items` are the stored items before rewriting, for the traceback; `least` the least width at which a fold gives a value.
     """
@@ -34,7 +34,7 @@ class Plan:
     present: frozenset[str]
     items: tuple[Fold, ...]
     folds: tuple[Fold, ...]
-    goal: Fold | None
+    goal: Fold
     least: dict[Item | Score, int]
 
     def charts(self) -> dict[tuple[str, str], Atom]:
@@ -49,6 +49,9 @@ class Plan:
 
     def system_axioms(self) -> list[Fold]:
         return [Fold(axiom, ()) for axiom in self.system.axioms]
+
+    def layout(self, widest: int) -> Layout:
+        return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0))
 
     def blocks(self, widest: int) -> list[Block]:
         """The widths 0..widest in few blocks, so that little is computed beyond a block's own widths.
@@ -90,4 +93,5 @@ def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> 
     ordered = tuple(at[symbol] for symbol in scheduling.order(system.axioms, steps) if symbol in at)
     widths = scheduling.least_widths(system.axioms, steps)
     least = {symbol: min(scheduling.least_width(*step, widths) for step in fold.steps) for symbol, fold in at.items()}
-    return Plan(system, frozenset(present), stored, ordered, goals[0] if goals else None, least)
+    goal = goals[0].terms if goals else ((system.goal,),)
+    return Plan(system, frozenset(present), stored, ordered, Fold(Atom(Item("goal"), ()), goal), least)

@@ -85,6 +85,7 @@ def check(system: DeductionSystem) -> None:
         if len(axiom.variables) != 1 or _absolute(axiom) or axiom.span[0].shift:
             raise ValueError(f"{system.name}: write the axiom {axiom!r} from its left end on, as in I[i, i + 1]")
     _check_arities(system)
+    _check_scores(system)
     for rule in system.rules:
         _check_rule(system, rule, items)
     least = least_widths(system.axioms, steps(system))
@@ -108,6 +109,15 @@ def _check_arities(system: DeductionSystem) -> None:
     for atom in atoms:
         if arities.setdefault(atom.symbol.name, len(atom.positions)) != len(atom.positions):
             raise ValueError(f"{system.name}: {atom!r} has {len(atom.positions)} positions, elsewhere {atom.symbol.name} has {arities[atom.symbol.name]}")
+
+
+def _check_scores(system: DeductionSystem) -> None:
+    mentioned = {score.symbol for rule in system.rules for score in rule.scores}
+    for score in system.scores:
+        if score not in mentioned:
+            raise ValueError(f"{system.name}: no rule mentions the declared score {score.name!r}")
+        if score.sentinel and not system.last:
+            raise ValueError(f"{system.name}: score {score.name!r} looks at the sentinel n+1, but the goal {system.goal!r} ends at n")
 
 
 def _check_rule(system: DeductionSystem, rule: Rule, items: set[Item | Score]) -> None:

@@ -47,6 +47,10 @@ class Semiring:
         """Values of the score table `name`, `[*batch, positions...]`."""
         return table
 
+    def chart(self) -> Semiring:
+        """The semiring that fills the chart with lifted values: one without arrays of its own."""
+        return self
+
     def lower(self, value: Value) -> Any:
         """What the user gets for the goal's value."""
         return value

@@ -1,0 +1,113 @@
+"""The boundary: scores as users give them, checked, masked and named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from structdep.deduction import DeductionSystem
+
+Tables = jax.Array | Mapping[str, jax.Array]
+"""Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
+
+CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
+
+
+class Problem(NamedTuple):
+    """Checked scores: `tables` [*batch, nodes, ..] in float32 or wider, -inf where impossible; `lengths` [*batch]."""
+
+    tables: dict[str, jax.Array]
+    lengths: jax.Array
+
+
+def problem(system: DeductionSystem, scores: Tables, lengths: jax.Array | None = None) -> Problem:
+    """The scores as the chart wants them. An absent table scores 0; trees are trees all the same.
+
+    Raises:
+        TypeError: scores or lengths of a wrong dtype.
+        ValueError: wrong shapes, unknown names, lengths out of range, or NaN scores where `jax_debug_nans` is set.
+    """
+    tables = {name: _table(system, name, table) for name, table in named(scores).items()}
+    if not tables:
+        raise ValueError(f"{system.name}: no scores given: give an array of arc scores, or a mapping with some of {sorted(system.declared)}")
+    batch, words = _shape(system, tables)
+    lengths = _lengths(lengths, batch, words)
+    dtype = jnp.result_type(*tables.values())
+    if "arc" not in tables:
+        tables["arc"] = jnp.zeros((*batch, words + 1, words + 1), dtype)
+    nodes = words + 1 + system.last
+    return Problem({name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}, lengths)
+
+
+def named(scores: Tables) -> dict[str, jax.Array]:
+    """Scores by name: a bare array means `arc`."""
+    return dict(scores) if isinstance(scores, Mapping) else {"arc": scores}
+
+
+def _table(system: DeductionSystem, name: str, table: jax.Array) -> jax.Array:
+    if name not in system.declared:
+        hint = ": build the system with transitions=True" if len(system.declared) == 1 else ""
+        raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
+    table = jnp.asarray(table)
+    if not jnp.issubdtype(table.dtype, jnp.floating):
+        raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
+    if jax.config.jax_debug_nans and not isinstance(table, jax.core.Tracer) and bool(jnp.isnan(table).any()):
+        where = [int(i) for i in np.argwhere(np.isnan(np.asarray(table, np.float32)))[0]]
+        raise ValueError(f"scores {name!r} hold {int(jnp.isnan(table).sum())} NaN, the first at {where}: forbid arcs by -inf, and look where NaN comes from")
+    return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+
+
+def _shape(system: DeductionSystem, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
+    """Batch shape and number of words, the same in all tables."""
+    found = {name: _shape_of(system, name, table) for name, table in tables.items()}
+    first = next(iter(found))
+    for name, shape in found.items():
+        if shape != found[first]:
+            raise ValueError(
+                f"scores {first!r} {tables[first].shape} and {name!r} {tables[name].shape} do not fit: batch and words are {found[first]} "
+                f"and {shape}; tables of transitions have n+2 positions (with the sentinel), all others n+1"
+            )
+    return found[first]
+
+
+def _shape_of(system: DeductionSystem, name: str, table: jax.Array) -> tuple[tuple[int, ...], int]:
+    score, arity = system.declared[name]
+    nodes = table.shape[-1] if table.ndim else 0
+    words = nodes - 1 - score.sentinel
+    if table.ndim < arity or set(table.shape[table.ndim - arity :]) != {nodes} or words < 1:
+        expected = ", ".join([f"n+{1 + score.sentinel}"] * arity)
+        raise ValueError(f"scores {name!r} have shape {table.shape}, expected [*batch, {expected}] with n >= 1 words: {CONVENTION}")
+    return table.shape[: table.ndim - arity], words
+
+
+def _lengths(lengths: jax.Array | None, batch: tuple[int, ...], words: int) -> jax.Array:
+    if lengths is None:
+        return jnp.full(batch, words, jnp.int32)
+    lengths = jnp.asarray(lengths)
+    if not jnp.issubdtype(lengths.dtype, jnp.integer):
+        raise TypeError(f"lengths must be integers (numbers of words), not {lengths.dtype}")
+    if lengths.shape != batch:
+        raise ValueError(f"lengths have shape {lengths.shape}, the scores' batch is {batch}: give the number of words of each sentence")
+    if not isinstance(lengths, jax.core.Tracer) and lengths.size and not (0 <= int(lengths.min()) and int(lengths.max()) <= words):
+        raise ValueError(f"lengths go from {int(lengths.min())} to {int(lengths.max())}, but scores have room for 0 to {words} words (the root does not count)")
+    return lengths.astype(jnp.int32)
+
+
+def _mask(system: DeductionSystem, name: str, table: jax.Array, lengths: jax.Array, nodes: int) -> jax.Array:
+    """The table up to the last node, -inf where a position lies behind the sentence or an arc is none."""
+    score, arity = system.declared[name]
+    missing = nodes - table.shape[-1]
+    table = jnp.pad(table, [(0, 0)] * (table.ndim - arity) + [(0, missing)] * arity, constant_values=-jnp.inf)
+    last = lengths[(..., *[None] * arity)] + score.sentinel
+    places = jnp.indices((nodes,) * arity, sparse=True)
+    allowed = jnp.ones((), bool)
+    for place in places:
+        allowed &= place <= last
+    if name == "arc":
+        head, dependent = places
+        allowed &= (dependent > 0) & (head != dependent)
+    return jnp.where(allowed, table, -jnp.inf)
