@@ -57,23 +57,26 @@ def inside(
     """
     semiring = semiring() if isinstance(semiring, type) else semiring
     tables, lengths = problem(system, scores, lengths)
-    batch = lengths.shape
     lifted = {name: semiring.lift(name, table) for name, table in tables.items()}
-    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(batch) :]), lifted)
-    value = semiring.lower(evaluate(system, semiring.chart(), flat, lengths.reshape(-1)))
-    return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), value)
+    value = evaluate(system, semiring.chart(), *flat((lifted, lengths), lengths.ndim))
+    return jax.tree.map(lambda leaf: leaf.reshape(*lengths.shape, *leaf.shape[1:]), semiring.lower(value))
+
+
+def flat(arrays: Any, batch_axes: int) -> Any:
+    """The arrays with one batch axis."""
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[batch_axes:]), arrays)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def evaluate(system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
     """The goal's value in each sentence: `tables` hold semiring values, `[batch, nodes, ..]`."""
-    return _grouped(system, semiring, False, tables, lengths)[0]
+    return run(system, semiring, False, tables, lengths)[0]
 
 
 @evaluate.defjvp
 def _(system: DeductionSystem, semiring: Semiring, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
     """d value = Σ uses · d score, over all scores."""
-    value, uses = _grouped(system, semiring, True, *primals)
+    value, uses = run(system, semiring, True, *primals)
     return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
 
 
@@ -81,14 +84,9 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.sum(a * b, axis=tuple(range(1, a.ndim)))
 
 
-def uses(system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> tuple[Any, Arrays]:
-    """The goal's value, and how often each score is used: the derivative of the value."""
-    return _grouped(system, semiring, True, tables, lengths)
-
-
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _grouped(system: DeductionSystem, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array) -> tuple[Any, Arrays]:
-    """Sentences in groups whose charts fit the cache."""
+def run(system: DeductionSystem, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array) -> tuple[Any, Arrays]:
+    """The goal's value and, if asked, its derivative: how often each score is used. In groups whose charts fit the cache."""
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]

@@ -177,7 +177,7 @@ class Grid:
     def _item_at(self, side: str, atom: Atom) -> View:
         left, right = atom.span
         anchor, other = (left, right) if side == "L" else (right, left)
-        inner = [p for p in atom.positions if p not in (left, right)]
+        inner = [p for m, p in enumerate(atom.positions) if m not in atom.ends]
         left_exterior = getattr(atom.symbol, "exterior", "") == "left"
         bases = [0] + [2 * self.layout.widest if left_exterior else 0] * len(inner)
         return self._box((side, atom.symbol.name), side, anchor, [other, *inner], bases)

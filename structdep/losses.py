@@ -1,0 +1,61 @@
+"""Training losses, one value a sentence: `scores`, `heads` and `lengths` as everywhere, differentiable in the scores."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from structdep.deduction import DeductionSystem
+from structdep.inside import inside
+from structdep.scores import Tables, named
+from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
+from structdep.trees import heads_to_arcs
+
+
+def hinge(
+    system: DeductionSystem,
+    scores: Tables,
+    heads: jax.Array,
+    lengths: jax.Array | None = None,
+    weight: float | jax.Array = 1.0,
+) -> jax.Array:
+    """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, never negative.
+
+    `heads` must be trees of the system's class: see `nearest_tree`.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.hinge(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1]))
+        Array(2., dtype=float32)
+    """
+    worst = inside(system, scores, lengths, CostAugmented(heads, weight))
+    return jnp.maximum(worst - gold_score(system, scores, heads, lengths, MaxPlus()), 0)
+
+
+def nll(system: DeductionSystem, scores: Tables, heads: jax.Array, lengths: jax.Array | None = None) -> jax.Array:
+    """Negative log-likelihood, `log Z - score(gold)`: f32 `[*batch]`.
+
+    For an ambiguous system, such as MH_k, a tree's probability is that of all its derivations. `heads` must be
+    trees of the system's class: see `nearest_tree`.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.nll(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
+        Array(1.0986, dtype=float32)
+    """
+    return inside(system, scores, lengths, LogSum) - gold_score(system, scores, heads, lengths, LogSum())
+
+
+def gold_score(
+    system: DeductionSystem, scores: Tables, heads: jax.Array, lengths: jax.Array | None, semiring: Semiring
+) -> jax.Array:
+    """The semiring sum over the derivations of the tree `heads`.
+
+    Where all derivations of a tree have one score, it is the sum of its arcs; else a chart in which all other arcs are
+    forbidden.
+    """
+    tables, gold = named(scores), heads_to_arcs(heads, lengths)
+    arcs = tables.get("arc", jnp.zeros(gold.shape))
+    if tables.keys() == {"arc"} and (semiring.idempotent or system.unambiguous):
+        return jnp.where(gold, arcs, 0).astype(jnp.promote_types(arcs.dtype, jnp.float32)).sum((-2, -1))
+    return inside(system, tables | {"arc": jnp.where(gold, arcs, -jnp.inf)}, lengths, semiring)
