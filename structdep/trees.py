@@ -1,16 +1,298 @@
-"""Dependency trees as arrays."""
+"""Dependency trees as heads: conversions, checks, crossing arcs, enumeration, attachment scores.
+
+Everywhere `heads` is int `[*batch, n]`: `heads[..., d-1]`, in 0..n, is the head of word d, 0 the root. `lengths`, int
+`[*batch]`, counts the words, n where absent; heads behind them are ignored. `heads_to_arcs`, `arcs_to_heads` and
+`is_tree` are JAX functions that may stand in jitted code; everything else is numpy, and needs concrete heads.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+LARGEST = 7
+"""The most words whose trees `all_trees` lists."""
 
 
-def heads_to_arcs(heads: jax.Array, lengths: jax.Array | None = None) -> jax.Array:
-    """The arcs of trees: bool `[*batch, n+1, n+1]`, `[head, dependent]`."""
-    heads = jnp.asarray(heads)
-    words = heads.shape[-1]
-    arcs = heads[..., None, :] == jnp.arange(words + 1)[:, None]
-    if lengths is not None:
-        arcs &= (jnp.arange(words) < jnp.asarray(lengths)[..., None])[..., None, :]
-    return jnp.pad(arcs, [(0, 0)] * (arcs.ndim - 1) + [(1, 0)])
+def heads_to_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+    """The arcs of a tree: bool `[*batch, n+1, n+1]`, `[head, dependent]`. A head outside 0..n gives no arc. (JAX)
+
+    Example:
+        >>> heads_to_arcs([2, 0]).astype(int)
+        Array([[0, 0, 1],
+               [0, 0, 0],
+               [0, 1, 0]], dtype=int32)
+    """
+    heads, lengths = _traced(heads, lengths)
+    nodes = jnp.arange(heads.shape[-1] + 1)
+    arcs = (heads[..., None, :] == nodes[:, None]) & _is_word(heads, lengths)[..., None, :]
+    return jnp.concatenate([jnp.zeros_like(arcs[..., :1]), arcs], axis=-1)
+
+
+def arcs_to_heads(arcs: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+    """The heads of a tree's arcs: int32 `[*batch, n]`, 0 in padding, -1 for a word without head. (JAX)
+
+    Example:
+        >>> arcs_to_heads(heads_to_arcs([2, 0, 2], lengths=2), lengths=2)
+        Array([2, 0, 0], dtype=int32)
+    """
+    arcs = jnp.asarray(arcs)
+    if arcs.ndim < 2 or arcs.shape[-1] != arcs.shape[-2]:
+        raise ValueError(f"arcs have shape {arcs.shape}, expected [*batch, n+1, n+1], [head, dependent]")
+    headed = arcs[..., 1:].astype(bool)
+    heads = jnp.where(headed.any(-2), jnp.argmax(headed, axis=-2), -1).astype(jnp.int32)
+    heads, lengths = _traced(heads, lengths)
+    return jnp.where(_is_word(heads, lengths), heads, 0)
+
+
+def is_tree(heads: ArrayLike, lengths: ArrayLike | None = None, single_root: bool = False) -> jax.Array:
+    """Whether every word's chain of heads ends at the root: bool `[*batch]`. (JAX)
+
+    With `single_root`, exactly one word must have head 0.
+
+    Example:
+        >>> is_tree([[0, 1, 1], [0, 0, 1], [0, 3, 2], [0, 1, 9]])
+        Array([ True,  True, False, False], dtype=bool)
+        >>> is_tree([[0, 1, 1], [0, 0, 1]], single_root=True)
+        Array([ True, False], dtype=bool)
+    """
+    heads, lengths = _traced(heads, lengths)
+    is_word = _is_word(heads, lengths)
+    fits = (heads >= 0) & (heads <= lengths[..., None])
+    root = jnp.zeros_like(heads[..., :1])
+    ancestors = jnp.concatenate([root, jnp.where(is_word & fits, heads, 0)], axis=-1)
+    for _ in range(heads.shape[-1].bit_length()):  # twice as far up each time
+        ancestors = jnp.take_along_axis(ancestors, ancestors, axis=-1)
+    rooted = (fits | ~is_word).all(-1) & (ancestors == 0).all(-1)
+    return rooted & ((is_word & (heads == 0)).sum(-1) == 1) if single_root else rooted
+
+
+def check_trees(heads: ArrayLike, lengths: ArrayLike | None = None) -> None:
+    """Raise unless all heads are trees.
+
+    Raises:
+        TypeError: heads or lengths that are no integers.
+        ValueError: shapes that do not fit, lengths out of range, or no tree: which sentence, its heads, what is wrong.
+
+    Example:
+        >>> check_trees([[0, 1, 2], [2, 3, 1]])
+        Traceback (most recent call last):
+        ValueError: sentence 1: heads [2, 3, 1] are no tree: from word to head one goes round in 1 -> 2 -> 3 -> 1
+    """
+    heads, lengths = _concrete(heads, lengths)
+    bad = np.argwhere(~np.asarray(is_tree(heads, lengths)))
+    if len(bad):
+        index = tuple(bad[0].tolist())
+        sentence = heads[index][: lengths[index]].tolist()
+        where = f"sentence {', '.join(map(str, index))}: " if index else ""
+        raise ValueError(f"{where}heads {sentence} are no tree: {_problem(sentence)}")
+
+
+def _problem(heads: Sequence[int]) -> str:
+    for word, head in enumerate(heads, start=1):
+        if not 0 <= head <= len(heads):
+            return f"word {word} has head {head}, expected one of 0 (the root) to {len(heads)}"
+        if head == word:
+            return f"word {word} is its own head"
+    cycle = find_cycle(heads)
+    return f"from word to head one goes round in {' -> '.join(map(str, [*cycle, cycle[0]]))}"
+
+
+def find_cycle(heads: Sequence[int]) -> list[int]:
+    """The words of a cycle in one sentence's heads (all in 0..n), from dependent to head; or nothing.
+
+    Example:
+        >>> find_cycle([2, 0, 2]), find_cycle([2, 3, 1])
+        ([], [1, 2, 3])
+    """
+    safe = {0}
+    for start in range(1, len(heads) + 1):
+        path: list[int] = []
+        word = start
+        while word not in safe and word not in path:
+            path.append(word)
+            word = heads[word - 1]
+        if word not in safe:
+            return path[path.index(word) :]
+        safe.update(path)
+    return []
+
+
+def crossing_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
+    """For each word, whether its arc crosses another: bool `[*batch, n]`. Arcs from the root count.
+
+    Example:
+        >>> crossing_arcs([3, 4, 0, 3]).tolist()
+        [True, True, True, False]
+    """
+    return np.asarray(_crossings(*_concrete(heads, lengths)).any(-1))
+
+
+def is_projective(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
+    """Whether no two arcs cross, those from the root included: bool `[*batch]`.
+
+    Example:
+        >>> is_projective([[2, 0, 2], [3, 0, 2]]).tolist()
+        [True, False]
+    """
+    return np.asarray(~crossing_arcs(heads, lengths).any(-1))
+
+
+def is_one_endpoint_crossing(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
+    """Whether, for every arc, all arcs that cross it share an endpoint: bool `[*batch]` (Pitler, Kannan, Marcus 2013).
+
+    Example:
+        >>> is_one_endpoint_crossing([[0, 0, 0, 1, 1], [0, 0, 0, 1, 2]]).tolist()
+        [True, False]
+    """
+    heads, lengths = _concrete(heads, lengths)
+    crossings = _crossings(heads, lengths).astype(np.float32)
+    nodes = np.arange(heads.shape[-1] + 1)
+    touches = (heads[..., None] == nodes) | (nodes[1:, None] == nodes)
+    shared = crossings @ touches.astype(np.float32) == crossings.sum(-1, keepdims=True)
+    return np.asarray(shared.any(-1).all(-1))
+
+
+def all_trees(n: int, single_root: bool = False) -> NDArray[np.int32]:
+    """All dependency trees of n words, in lexicographic order: int32 `[trees, n]`.
+
+    There are (n+1)^(n-1) of them, n^(n-1) with `single_root`.
+
+    Raises:
+        ValueError: n < 1, or more words than `LARGEST`.
+
+    Example:
+        >>> all_trees(2).tolist()
+        [[0, 0], [0, 1], [2, 0]]
+    """
+    if not 1 <= n <= LARGEST:
+        many = f" ({n ** (n - 1) if single_root else (n + 1) ** (n - 1)} trees)" if n > 0 else ""
+        raise ValueError(f"all_trees lists the trees of 1 to {LARGEST} words, not of {n}{many}")
+    options = [[head for head in range(n + 1) if head != word] for word in range(1, n + 1)]
+    heads = np.stack(np.meshgrid(*options, indexing="ij"), axis=-1).reshape(-1, n).astype(np.int32)
+    return heads[np.asarray(is_tree(heads, single_root=single_root))]
+
+
+def projective_order(heads: ArrayLike) -> NDArray[np.int32]:
+    """The words of one tree, `[n]`, in an order that makes it projective: traversed in-order (Nivre 2009).
+
+    Example:
+        >>> projective_order([3, 4, 0, 3]).tolist()  # 2 stands beside its head, 4
+        [1, 3, 2, 4]
+    """
+    heads, _ = _concrete(heads, None)
+    if heads.ndim != 1:
+        raise ValueError(f"projective_order takes the heads of one sentence, [n], not {heads.shape}")
+    check_trees(heads)
+    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads.tolist(), start=1):
+        dependents[head].append(word)
+    order: list[int] = []
+    stack = [(0, False)]
+    while stack:
+        node, left_is_done = stack.pop()
+        if left_is_done:
+            order.append(node)
+        else:
+            inorder = sorted([(d, False) for d in dependents[node]] + [(node, True)])
+            stack.extend(reversed(inorder))
+    return np.array(order[1:], np.int32)
+
+
+@dataclass(frozen=True)
+class AttachmentCounts:
+    """How many words have the right head (`uas_correct`), and the right relation too (`las_correct`), out of `total`.
+
+    Example:
+        >>> first = AttachmentCounts.of([2, 0], ["det", "root"], [2, 0], ["amod", "root"])
+        >>> second = AttachmentCounts.of([0, 1], ["root", "obj"], [2, 0], ["nsubj", "root"])
+        >>> first + second, (first + second).uas, (first + second).las
+        (AttachmentCounts(total=4, uas_correct=2, las_correct=1), 0.5, 0.25)
+    """
+
+    total: int = 0
+    uas_correct: int = 0
+    las_correct: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        gold_heads: ArrayLike,
+        gold_deprels: ArrayLike,
+        heads: ArrayLike,
+        deprels: ArrayLike,
+        lengths: ArrayLike | None = None,
+    ) -> AttachmentCounts:
+        """Counts of predicted against gold trees, all `[*batch, n]`; relations are numbers or strings."""
+        gold, lengths = _concrete(gold_heads, lengths)
+        arrays = {"gold_deprels": gold_deprels, "heads": heads, "deprels": deprels}
+        found = {name: np.asarray(array) for name, array in arrays.items()}
+        for name, array in found.items():
+            if array.shape != gold.shape:
+                raise ValueError(f"{name} have shape {array.shape}, gold_heads {gold.shape}: expected one entry a word")
+        is_word = _is_word(gold, lengths)
+        attached = is_word & (gold == found["heads"])
+        labeled = attached & (found["gold_deprels"] == found["deprels"])
+        return cls(int(is_word.sum()), int(attached.sum()), int(labeled.sum()))
+
+    def __add__(self, other: AttachmentCounts) -> AttachmentCounts:
+        sums = (self.total + other.total, self.uas_correct + other.uas_correct, self.las_correct + other.las_correct)
+        return AttachmentCounts(*sums)
+
+    @property
+    def uas(self) -> float:
+        """Unlabeled attachment score, in 0..1; NaN where there are no words."""
+        return self.uas_correct / self.total if self.total else math.nan
+
+    @property
+    def las(self) -> float:
+        """Labeled attachment score, in 0..1; NaN where there are no words."""
+        return self.las_correct / self.total if self.total else math.nan
+
+
+def _traced(heads: Any, lengths: Any) -> tuple[jax.Array, jax.Array]:
+    return _checked(jnp, heads, lengths)
+
+
+def _concrete(heads: Any, lengths: Any) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    heads, lengths = _checked(np, heads, lengths)
+    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= heads.shape[-1]):
+        raise ValueError(f"lengths go from {lengths.min()} to {lengths.max()}, expected 0 to {heads.shape[-1]} words")
+    return heads, lengths
+
+
+def _checked(xp: Any, heads: Any, lengths: Any) -> tuple[Any, Any]:
+    """Heads and lengths as arrays of numpy or jax.numpy."""
+    heads = xp.asarray(heads)
+    if not heads.ndim:
+        raise ValueError(f"heads are one number, {heads}: expected [*batch, n], one head a word")
+    lengths = xp.full(heads.shape[:-1], heads.shape[-1]) if lengths is None else xp.asarray(lengths)
+    for name, array in {"heads": heads, "lengths": lengths}.items():
+        if not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(f"{name} must be integers, not {array.dtype}")
+    if lengths.shape != heads.shape[:-1]:
+        raise ValueError(
+            f"heads {heads.shape} and lengths {lengths.shape} do not fit: expected [*batch, n] and [*batch]"
+        )
+    return heads, lengths
+
+
+def _is_word(heads: Any, lengths: Any) -> Any:
+    return np.arange(heads.shape[-1]) < lengths[..., None]
+
+
+def _crossings(heads: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether the arcs into two words cross: `[*batch, n, n]`."""
+    words = np.arange(1, heads.shape[-1] + 1)
+    left, right = np.minimum(heads, words), np.maximum(heads, words)
+    starts_inside = (left[..., :, None] < left[..., None, :]) & (left[..., None, :] < right[..., :, None])
+    overlap = starts_inside & (right[..., :, None] < right[..., None, :])
+    is_word = _is_word(heads, lengths)
+    return (overlap | overlap.swapaxes(-1, -2)) & is_word[..., :, None] & is_word[..., None, :]
