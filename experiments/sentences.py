@@ -14,6 +14,7 @@ from conllu.parser import DEFAULT_FIELDS, parse_id_value
 from numpy.typing import ArrayLike, NDArray
 
 from experiments.files import write_whole
+from structdep.trees import find_cycle
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,26 +152,6 @@ def _cycle_problems(lines: list[str]) -> Problems:
     if cycle := find_cycle(heads):
         chained = " -> ".join(map(str, [*cycle, cycle[0]]))
         yield words[cycle[0] - 1][0], f"the heads are no tree: going from word to head leads round in {chained}"
-
-
-def find_cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle in `heads` (in 0..n, word d's head at d - 1), from dependent to head; or nothing.
-
-    Example:
-        >>> find_cycle([2, 0, 2]), find_cycle([2, 3, 1])
-        ([], [1, 2, 3])
-    """
-    safe = {0}
-    for start in range(1, len(heads) + 1):
-        path: list[int] = []
-        word = start
-        while word not in safe and word not in path:
-            path.append(word)
-            word = heads[word - 1]
-        if word not in safe:
-            return path[path.index(word) :]
-        safe.update(path)
-    return []
 
 
 def _with_tree(sentence: Sentence, heads: ArrayLike, deprels: Iterable[str]) -> str:

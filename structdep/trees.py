@@ -63,13 +63,15 @@ def is_tree(heads: ArrayLike, lengths: ArrayLike | None = None, single_root: boo
         >>> is_tree([[0, 1, 1], [0, 0, 1]], single_root=True)
         Array([ True, False], dtype=bool)
     """
-    heads, lengths = _traced(heads, lengths)
+    return jnp.asarray(_is_tree(jnp, *_traced(heads, lengths), single_root))
+
+
+def _is_tree(xp: Any, heads: Any, lengths: Any, single_root: bool = False) -> Any:
     is_word = _is_word(heads, lengths)
     fits = (heads >= 0) & (heads <= lengths[..., None])
-    root = jnp.zeros_like(heads[..., :1])
-    ancestors = jnp.concatenate([root, jnp.where(is_word & fits, heads, 0)], axis=-1)
+    ancestors = xp.concatenate([xp.zeros_like(heads[..., :1]), xp.where(is_word & fits, heads, 0)], axis=-1)
     for _ in range(heads.shape[-1].bit_length()):  # twice as far up each time
-        ancestors = jnp.take_along_axis(ancestors, ancestors, axis=-1)
+        ancestors = xp.take_along_axis(ancestors, ancestors, axis=-1)
     rooted = (fits | ~is_word).all(-1) & (ancestors == 0).all(-1)
     return rooted & ((is_word & (heads == 0)).sum(-1) == 1) if single_root else rooted
 
@@ -87,7 +89,7 @@ def check_trees(heads: ArrayLike, lengths: ArrayLike | None = None) -> None:
         ValueError: sentence 1: heads [2, 3, 1] are no tree: from word to head one goes round in 1 -> 2 -> 3 -> 1
     """
     heads, lengths = _concrete(heads, lengths)
-    bad = np.argwhere(~np.asarray(is_tree(heads, lengths)))
+    bad = np.argwhere(~_is_tree(np, heads, lengths))
     if len(bad):
         index = tuple(bad[0].tolist())
         sentence = heads[index][: lengths[index]].tolist()
@@ -177,7 +179,7 @@ def all_trees(n: int, single_root: bool = False) -> NDArray[np.int32]:
         raise ValueError(f"all_trees lists the trees of 1 to {LARGEST} words, not of {n}{many}")
     options = [[head for head in range(n + 1) if head != word] for word in range(1, n + 1)]
     heads = np.stack(np.meshgrid(*options, indexing="ij"), axis=-1).reshape(-1, n).astype(np.int32)
-    return heads[np.asarray(is_tree(heads, single_root=single_root))]
+    return heads[_is_tree(np, *_concrete(heads, None), single_root)]
 
 
 def projective_order(heads: ArrayLike) -> NDArray[np.int32]:

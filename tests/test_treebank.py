@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.sentences import find_cycle
 from experiments.treebank import VARIABLE, find_treebank, read, write_predictions
 
 ROWS = (
@@ -107,17 +106,6 @@ def test_comments_alone_are_no_sentence(path: Path) -> None:
     path.write_text(TEXT + "# text = nothing\n\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"line 15, sentence 3 \(no sent_id\): a sentence without words"):
         read(path)
-
-
-def test_find_cycle_agrees_with_matrix_powers() -> None:
-    rng = np.random.default_rng(0)
-    for heads in rng.integers(0, 6, (300, 5)):
-        step = np.zeros((6, 6), int)
-        step[np.arange(1, 6), heads] = 1
-        acyclic = not np.linalg.matrix_power(step, 6).any()
-        cycle = find_cycle(heads.tolist())
-        assert (cycle == []) == acyclic
-        assert all(heads[word - 1] == following for word, following in zip(cycle, cycle[1:] + cycle[:1], strict=True))
 
 
 @pytest.mark.parametrize("code", ["got", "got_proiel"])
