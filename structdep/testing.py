@@ -1,0 +1,219 @@
+"""A plain reference interpreter of deduction systems: slow, in pure Python, and independent of the engine.
+
+For n words, a system is first spelled out into all the steps that can be taken (`forest`). Its value in a semiring of
+Python values is then one memoized recursion (`evaluate`), and enumeration is the same with derivations as the values.
+Test your own system by `derivations`, and the engine by `value` and `expected_uses`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, reduce
+from itertools import product
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structdep.deduction import Atom, DeductionSystem
+
+V = TypeVar("V")
+Nodes = tuple[int, ...]
+Cell = tuple[str, Nodes]
+"""An item at its nodes, `("I", (0, 2))`."""
+Use = tuple[str, Nodes]
+"""A score at its nodes, `("arc", (head, dependent))`."""
+Step = tuple[tuple[Cell, ...], tuple[Use, ...]]
+"""The premises and the scores of a rule at its nodes."""
+Forest = Mapping[Cell, list[Step]]
+"""Every item that can be derived, with all the steps that conclude it."""
+Derivation = tuple[Use, ...]
+"""The scores that a derivation multiplies, sorted."""
+Scores = ArrayLike | Mapping[str, ArrayLike]
+"""Arc scores, or score tables by name."""
+
+
+@dataclass(frozen=True)
+class Values(Generic[V]):
+    """A semiring of Python values."""
+
+    zero: V
+    one: V
+    plus: Callable[[V, V], V]
+    times: Callable[[V, V], V]
+
+
+def _join(left: Counter[Derivation], right: Counter[Derivation]) -> Counter[Derivation]:
+    joined: Counter[Derivation] = Counter()
+    for (a, times_a), (b, times_b) in product(left.items(), right.items()):
+        joined[tuple(sorted(a + b))] += times_a * times_b
+    return joined
+
+
+MAX: Values[float] = Values(-math.inf, 0.0, max, lambda a, b: a + b)
+"""The score of the best derivation."""
+LOG: Values[float] = Values(-math.inf, 0.0, lambda a, b: float(np.logaddexp(a, b)), lambda a, b: a + b)
+"""The logarithm of the summed exponentials of all derivations' scores."""
+DERIVATIONS: Values[Counter[Derivation]] = Values(Counter(), Counter({(): 1}), lambda a, b: a + b, _join)
+"""The derivations themselves, and how many use the same scores."""
+
+
+def forest(system: DeductionSystem, n: int) -> Forest:
+    """All items that can be derived over n words, and how: every rule is applied until nothing new follows."""
+    rules = [(atoms, rule.conclusion) for rule in system.rules for atoms in rule.expand()]
+    axioms = [step for axiom in system.axioms for step in _axiom_steps(axiom, n + system.last)]
+    derived = list(axioms)
+    known: list[Cell] = []
+    while known != (now := sorted({cell for cell, _ in derived})):
+        known = now
+        derived = axioms + [
+            s for atoms, conclusion in rules for s in _rule_steps(atoms, conclusion, known, n, system.last)
+        ]
+    steps: dict[Cell, list[Step]] = {cell: [] for cell in known}
+    for cell, step in derived:
+        steps[cell].append(step)
+    return steps
+
+
+def _axiom_steps(axiom: Atom, last: int) -> Iterator[tuple[Cell, Step]]:
+    for node in range(last + 1):
+        cell = _at(axiom, dict.fromkeys(axiom.variables, node))
+        if _item_exists(axiom, cell[1], last):
+            yield cell, ((), ())
+
+
+def _rule_steps(
+    atoms: Sequence[Atom], conclusion: Atom, known: Sequence[Cell], n: int, sentinel: int
+) -> Iterator[tuple[Cell, Step]]:
+    """A rule without alternatives at all nodes where its premises are known, and its scores and conclusion exist."""
+    premises, scores = [a for a in atoms if a.is_item], [a for a in atoms if not a.is_item]
+    for bound in _matches(premises, known, {"": 0, "n": n}):
+        free = sorted(conclusion.variables - bound.keys())  # a new position outside the span
+        for nodes in product(range(n + sentinel + 1), repeat=len(free)):
+            at = bound | dict(zip(free, nodes, strict=True))
+            exists = _item_exists(conclusion, _at(conclusion, at)[1], n + sentinel)
+            if exists and all(_score_exists(score, _at(score, at)[1], n) for score in scores):
+                yield _at(conclusion, at), (tuple(_at(p, at) for p in premises), tuple(_at(s, at) for s in scores))
+
+
+def _matches(premises: Sequence[Atom], known: Sequence[Cell], bound: dict[str, int]) -> list[dict[str, int]]:
+    matches = [bound]
+    for premise in premises:
+        cells = [nodes for name, nodes in known if name == premise.symbol.name]
+        matches = [m for at in matches for nodes in cells if (m := _match(premise, nodes, at))]
+    return matches
+
+
+def _match(atom: Atom, nodes: Nodes, at: dict[str, int]) -> dict[str, int] | None:
+    found = {p.name: node - p.shift for p, node in zip(atom.positions, nodes, strict=True)}
+    return at | found if all(at.get(name, node) == node for name, node in found.items()) else None
+
+
+def _at(atom: Atom, at: Mapping[str, int]) -> Cell:
+    return atom.symbol.name, tuple(at[p.name] + p.shift for p in atom.positions)
+
+
+def _item_exists(item: Atom, nodes: Nodes, last: int) -> bool:
+    start, end = (nodes[end] for end in item.ends)
+    exterior = getattr(item.symbol, "exterior", "")
+    stands_outside = {"": True, "left": nodes[-1] <= start, "right": end <= nodes[-1]}[exterior]
+    return stands_outside and min(nodes) >= 0 and max(nodes) <= last
+
+
+def _score_exists(score: Atom, nodes: Nodes, n: int) -> bool:
+    """Whether these are nodes of the score's table and, for an arc, its dependent is a word and not its head."""
+    is_arc = score.symbol.name == "arc"
+    sentinel = getattr(score.symbol, "sentinel", False)
+    return max(nodes) <= n + sentinel and not (is_arc and (nodes[1] == 0 or nodes[0] == nodes[1]))
+
+
+def evaluate(system: DeductionSystem, n: int, semiring: Values[V], score: Callable[[Use], V]) -> V:
+    """The value of the goal: the semiring sum over derivations of the product of their scores' values.
+
+    Example:
+        >>> from structdep.charts import arc_hybrid
+        >>> count = Values(0, 1, lambda a, b: a + b, lambda a, b: a * b)
+        >>> [evaluate(arc_hybrid(), n, count, lambda use: 1) for n in range(1, 7)]
+        [1, 3, 13, 67, 381, 2307]
+    """
+    steps = forest(system, n)
+
+    @cache
+    def inside(cell: Cell) -> V:
+        products = [[*map(inside, premises), *map(score, uses)] for premises, uses in steps.get(cell, ())]
+        return reduce(semiring.plus, [reduce(semiring.times, p, semiring.one) for p in products], semiring.zero)
+
+    return inside(_at(system.goal, {"": 0, "n": n}))
+
+
+def derivations(system: DeductionSystem, n: int) -> Counter[Nodes]:
+    """The trees of n words that the system derives, as heads, each with the number of its derivations.
+
+    Raises:
+        ValueError: a derivation gives some word no head, or several.
+
+    Example:
+        >>> from structdep.charts import mhk
+        >>> sorted(derivations(mhk(3), 2).items())
+        [((0, 0), 1), ((0, 1), 1), ((2, 0), 1)]
+    """
+    one = DERIVATIONS.one
+    arcs = evaluate(system, n, DERIVATIONS, lambda use: Counter({(use,): 1}) if use[0] == "arc" else one)
+    trees: Counter[Nodes] = Counter()
+    for derivation, times in arcs.items():
+        trees[_heads(derivation, n)] += times
+    return trees
+
+
+def value(system: DeductionSystem, n: int, scores: Scores, semiring: Values[float]) -> float:
+    """The value of n words in `MAX` or `LOG`, for scores as `inside` takes them (one sentence; it may be padded).
+
+    Example:
+        >>> from structdep.charts import eisner
+        >>> round(value(eisner(), 2, np.zeros((3, 3)), LOG), 4)  # log 3
+        1.0986
+    """
+    tables = _tables(scores)
+    return evaluate(system, n, semiring, lambda use: _score(tables, use))
+
+
+def derivation_scores(system: DeductionSystem, n: int, scores: Scores) -> Iterator[tuple[Derivation, Nodes, float]]:
+    """Every derivation by itself: the scores that it uses, the heads of its tree, and the sum of its scores."""
+    tables = _tables(scores)
+    for derivation, times in evaluate(system, n, DERIVATIONS, lambda use: Counter({(use,): 1})).items():
+        for _ in range(times):
+            yield derivation, _heads(derivation, n), sum(_score(tables, use) for use in derivation)
+
+
+def expected_uses(system: DeductionSystem, n: int, scores: Scores) -> dict[str, NDArray[np.float64]]:
+    """How often each score is used, on average over derivations with p ∝ exp(score): marginals, by enumeration."""
+    tables = _tables(scores)
+    listed = list(derivation_scores(system, n, scores))
+    log_z = reduce(LOG.plus, (score for *_, score in listed), LOG.zero)
+    expected = {name: np.zeros(table.shape) for name, table in tables.items()}
+    for derivation, _, score in listed:
+        for name, nodes in derivation:
+            if name in expected and score > -math.inf:
+                expected[name][nodes] += math.exp(score - log_z)
+    return expected
+
+
+def _tables(scores: Scores) -> dict[str, NDArray[np.float64]]:
+    named = scores if isinstance(scores, Mapping) else {"arc": scores}
+    return {name: np.asarray(table, np.float64) for name, table in named.items()}
+
+
+def _score(tables: Mapping[str, NDArray[np.float64]], use: Use) -> float:
+    name, nodes = use
+    return float(tables[name][nodes]) if name in tables else 0.0
+
+
+def _heads(derivation: Derivation, n: int) -> Nodes:
+    arcs = sorted((nodes[1], nodes[0]) for name, nodes in derivation if name == "arc")
+    if [dependent for dependent, _ in arcs] != list(range(1, n + 1)):
+        found = ", ".join(f"{head} -> {dependent}" for dependent, head in arcs)
+        raise ValueError(f"a derivation does not give each of {n} words one head: its arcs are {found or 'none'}")
+    return tuple(head for _, head in arcs)
