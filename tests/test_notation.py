@@ -1,0 +1,114 @@
+"""The notation: what a system prints, and how badly formed ones are refused."""
+
+from collections.abc import Callable
+
+import pytest
+
+from structdep.charts import mhk
+from structdep.deduction import Atom, DeductionSystem, Item, Product, Rule, Score, arc, either, indices, n
+
+
+def test_mh4_prints_as_in_the_paper() -> None:
+    assert str(mhk(4)).splitlines() == [
+        "mh4: time O(n^4), space O(n^3), several derivations a tree",
+        "  ⊢  H2[h1,h1+1]",
+        "  H2[h1,h2]  H2[h2,h3]  ⊢  H3[h1,h2,h3]",
+        "  H2[h1,h2]  H3[h2,h3,h4]  ⊢  H4[h1,h2,h3,h4]",
+        "  H3[h1,h2,h3]  H2[h3,h4]  ⊢  H4[h1,h2,h3,h4]",
+        "  H4[h1,h2,h3,h4]  (arc[h1,h2] ⊕ arc[h3,h2] ⊕ arc[h4,h2])  ⊢  H3[h1,h3,h4]",
+        "  H4[h1,h2,h3,h4]  (arc[h1,h3] ⊕ arc[h2,h3] ⊕ arc[h4,h3])  ⊢  H3[h1,h2,h4]",
+        "  H3[h1,h2,h3]  (arc[h1,h2] ⊕ arc[h3,h2])  ⊢  H2[h1,h3]",
+        "  goal  H2[0,n+1]",
+    ]
+
+
+def test_mhk_refuses_what_is_not_defined() -> None:
+    with pytest.raises(ValueError, match="k >= 3 heads an item, not 2"):
+        mhk(2)
+    with pytest.raises(ValueError, match=r"not for mhk\(5\): score its arcs alone"):
+        mhk(5, transitions=True)
+
+
+i, j, k, l, x = indices("i j k l x")
+I, J, T = Item("I"), Item("J"), Item("T")
+STEP = I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]
+AXIOM, GOAL = I[i, i + 1], I[0, n + 1]
+
+
+def declare(
+    *rules: Rule, axioms: tuple[Atom, ...] = (AXIOM,), goal: Atom = GOAL, scores: tuple[Score, ...] = (arc,)
+) -> DeductionSystem:
+    return DeductionSystem("mine", axioms, (STEP, *rules), goal, scores=scores)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (I[i, k] * I[k, j] * arc[x, k] >> I[i, j], "position x is bound by no premise"),
+        (I[i, k] * I[k, j] * arc[i, k] >> T[i, x, j], "position x is bound by no premise"),
+        (
+            I[i, k] * I[k, j] * Score("sib")[i, k, j] >> I[i, j],
+            r"unknown score sib\[i,k,j\] \(the system declares arc\)",
+        ),
+        (J[i, k] * I[k, j] * arc[i, k] >> I[i, j], r"no rule or axiom derives J\[i,k\]"),
+        (I[i, k] * I[l, j] * arc[i, k] >> I[i, j], "the premises must lie side by side"),
+        (I[k, j] * I[i, k] * arc[i, k] >> I[i, j], "the premises must lie side by side"),
+        (I[i, k] * I[k, l] * I[l, j] * arc[i, k] >> I[i, j], "a rule concludes an item from one or two items"),
+        (Product((arc[i, j],)) >> I[i, j], "a rule concludes an item from one or two items"),
+        (I[i, j] >> arc[i, j], "a rule concludes an item from one or two items"),
+        (I[i, i] * I[i, j] * arc[i, j] >> J[i, j], r"I\[i,i\] names the position i twice"),
+        (I[i, j] * arc[0, j] >> J[i, j], "positions 0 and n stand in rules for the goal alone"),
+        (I[0, j] * arc[0, j] >> J[0, j], r"in a conclusion only if it is the goal I\[0,n\+1\]"),
+    ],
+)
+def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"^mine: .*{message}") as error:
+        declare(rule)
+    assert repr(rule) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: declare(scores=(arc, Score("sib"))), "no rule mentions the declared score 'sib'"),
+        (lambda: declare(goal=T[0, n + 1]), r"nothing derives the goal T\[0,n\+1\]"),
+        (lambda: declare(goal=I[1, n]), r"the goal I\[1,n\] must span the sentence: 0 to n, or 0 to the sentinel n\+1"),
+        (lambda: declare(axioms=(I[i, j],)), r"write the axiom I\[i,j\] from its left end on"),
+        (lambda: declare(axioms=(I[0, 1],)), r"write the axiom I\[0,1\] from its left end on"),
+        (lambda: declare(I[i, k] * I[k, j] >> I[i, k, j]), r"I\[i,k,j\] has 3 positions, elsewhere I has 2"),
+        (lambda: declare(I[i, j] * arc[i, j] >> I[i, j]), r"the rule  I.*  also derives the axiom I\[i,i\+1\]"),
+        (
+            lambda: declare(I[i, k] * I[k, j] >> J[i, j], J[i, j] * arc[i, j] >> J[i, j]),
+            r"from each other in a circle: .*J\[i,j\]  arc\[i,j\]  ⊢  J\[i,j\]",
+        ),
+        (lambda: declare(I[i, j] >> T[i, j], T[i, j] >> J[i, j], J[i, j] >> T[i, j]), r"in a circle: .*⊢  J\[i,j\]"),
+        (
+            lambda: DeductionSystem(
+                "mine",
+                (AXIOM,),
+                (I[i, k] * I[k, j] * Score("s", True)[i, k] * arc[i, k] >> I[i, j],),
+                I[0, n],
+                (arc, Score("s", True)),
+            ),
+            r"score 's' looks at the sentinel n\+1, but the goal I\[0,n\] ends at n",
+        ),
+    ],
+)
+def test_a_badly_formed_system_raises(build: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=rf"^mine: .*{message}"):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda: I[i, 1.5], TypeError, "a position is a variable from indices.., n or an integer, not 1.5"),  # type: ignore[index]
+        (lambda: I[i, True], TypeError, "or an integer, not True"),
+        (lambda: I[i:j, x], ValueError, r'declare Item\("I", exterior="left" or "right"\)'),
+        (lambda: Item("L", exterior="above")[i:j, x], ValueError, "names a position outside its span"),
+        (lambda: either(), ValueError, "needs at least one alternative"),
+    ],
+)
+def test_a_badly_formed_atom_raises(build: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build()
