@@ -64,4 +64,4 @@ def goal_value(goal: Fold, layout: Layout, tables: Arrays, charts: Arrays, lengt
         summed = summed_variables(goal, term)
         value = product(term, over_splits(summed, layout, ends), layout, tables, charts, semiring)
         products.append(([value], len(summed)))
-    return semiring.fold(products)
+    return semiring.fold(lambda: products)

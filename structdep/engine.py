@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -85,13 +86,19 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
 
 
 def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring) -> Arrays:
-    """One width. A value is read back from where it was written first, so that XLA computes it only there."""
+    """One width."""
     for step in steps:
-        value = _broadcast(semiring.fold(step.factors({**tables, **charts}, width)), step.shape)
+        read = partial(step.factors, {**tables, **charts}, width)
+        value = _broadcast(semiring.fold(read, partial(_stored, width)), step.shape)
         for view in step.targets:
             charts = charts | {view.key: view.write(charts[view.key], value, width)}
-            value = step.targets[0].read(charts[step.targets[0].key], width)
     return charts
+
+
+def _stored(width: jax.Array, compute: Callable[[], Any]) -> Any:
+    """The stage of CPUs: XLA does not look across the branches of a condition that it cannot foresee."""
+    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
+    return lax.cond(width >= 0, compute, lambda: zeros)
 
 
 def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:

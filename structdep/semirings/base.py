@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 
+from structdep.semirings.numerics import Stage, at_once
+
 Value = Any
 """An array, or a pytree of arrays, of semiring values: chart axes first, the semiring's own axes last."""
 
 Product = tuple[Sequence[Value], int]
 """Factors over one grid (an axis of size 1 where a factor is constant), and how many leading axes are summed."""
+
+Reader = Callable[[], Sequence[Product]]
+"""Reads the products from where they are stored."""
 
 S = TypeVar("S", bound=type)
 
@@ -66,9 +71,9 @@ class Semiring:
         stacked = jax.tree.map(lambda *leaves: jnp.stack(jnp.broadcast_arrays(*leaves)), *values)
         return values[0] if len(values) == 1 else self.sum(stacked, 0)
 
-    def fold(self, products: Sequence[Product]) -> Value:
+    def fold(self, read: Reader, stage: Stage = at_once) -> Value:
         """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
-        return self.plus([self._product(factors, summed) for factors, summed in products])
+        return self.plus([self._product(factors, summed) for factors, summed in read()])
 
     def _product(self, factors: Sequence[Value], summed: int) -> Value:
         inner, outer = self._split(factors, summed)

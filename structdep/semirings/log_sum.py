@@ -8,8 +8,9 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 
-from structdep.semirings.base import Product, Semiring, semiring
-from structdep.semirings.numerics import exp, reduce_max, reduce_sum
+from structdep.semirings.base import Product, Reader, Semiring, semiring
+from structdep.semirings.numerics import Stage, at_once, exp, unstack, window_sums
+from structdep.semirings.max_plus import MaxPlus
 
 
 @semiring
@@ -22,26 +23,21 @@ class LogSum(Semiring):
     """
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        axes = axis if isinstance(axis, tuple) else (axis,)
-        return _log(*_scaled_sum(a, axes))
+        top = _finite(jnp.max(a, axis, keepdims=True))
+        return _log(jnp.squeeze(top, axis), jnp.sum(exp(a - top), axis))
 
-    def fold(self, products: Sequence[Product]) -> jax.Array:
-        """Each sum is kept as a greatest term and a sum relative to it, so that one logarithm is taken at the end."""
-        if len(products) == 1 and not products[0][1]:
-            return reduce(self.times, products[0][0])
-        pairs = zip(*(self._scaled(factors, summed) for factors, summed in products), strict=True)
-        tops, totals = (jnp.stack(jnp.broadcast_arrays(*arrays)) for arrays in pairs)
-        top = reduce_max(tops, (0,))
-        return _log(top, reduce_sum(totals * exp(tops - _finite(top)), (0,)))
+    def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
+        """All terms relative to the greatest: one exponential a term, one logarithm a value."""
+        top = _finite(MaxPlus().fold(read, stage))
+        parts = stage(lambda: [self._windows(*product, top) for product in read()])
+        total = stage(lambda: reduce(jnp.add, [row for rows in parts for row in unstack(rows)]))
+        return _log(top, total)
 
-    def _scaled(self, factors: Sequence[jax.Array], summed: int) -> tuple[jax.Array, jax.Array]:
-        axes = tuple(range(summed))
-        inner, outer = self._split(factors, summed)
-        scale = reduce(self.times, outer) if outer else jnp.zeros((), factors[0].dtype)
-        if not inner:
-            return jax.lax.stop_gradient(scale), exp(scale - _finite(scale))
-        top, total = _scaled_sum(reduce(self.times, inner), axes)
-        return top + scale, total
+    def _windows(self, factors: Sequence[jax.Array], summed: int, top: jax.Array) -> list[jax.Array]:
+        """Sums over windows of a product's summed axes, relative to `top`."""
+        terms = exp(reduce(self.times, factors) - top)
+        terms = terms.reshape(-1, *terms.shape[summed:])
+        return window_sums(terms, 0) if summed else [terms]
 
     def pullback(self, products: Sequence[Product], value: jax.Array, cotangent: jax.Array) -> list[list[jax.Array]]:
         """Cotangents of the factors of `fold(products) == value`: a product has the weight exp(product - value)."""
@@ -58,16 +54,11 @@ def _finite(top: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(jnp.where(jnp.isneginf(top), 0, top))
 
 
-def _scaled_sum(a: jax.Array, axes: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
-    top = jax.lax.stop_gradient(reduce_max(a, axes))
-    return top, reduce_sum(exp(a - jnp.expand_dims(_finite(top), axes)), axes)
-
-
 def _log(top: jax.Array, total: jax.Array) -> jax.Array:
     positive = total > 0
-    return jnp.where(positive, jnp.log(jnp.where(positive, total, 1)) + _finite(top), -jnp.inf)
+    return jnp.where(positive, jnp.log(jnp.where(positive, total, 1)) + top, -jnp.inf)
 
 
 def _sum_to(weight: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     axes = tuple(axis for axis, size in enumerate(shape) if size == 1 and weight.shape[axis] > 1)
-    return reduce_sum(weight, axes).reshape(shape) if axes else weight
+    return jnp.sum(weight, axes).reshape(shape) if axes else weight

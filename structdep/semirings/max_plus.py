@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import ClassVar
 
 import jax
+import jax.numpy as jnp
 
-from structdep.semirings.base import Semiring, semiring
-from structdep.semirings.numerics import reduce_max
+from structdep.semirings.base import Reader, Semiring, semiring
+from structdep.semirings.numerics import Stage, at_once, unstack, window_maxima
 
 
 @semiring
@@ -22,4 +25,19 @@ class MaxPlus(Semiring):
     idempotent: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        return reduce_max(a, axis if isinstance(axis, tuple) else (axis,))
+        return jnp.max(a, axis)
+
+    def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
+        parts = stage(lambda: [self._windows(*product) for product in read()])
+        return stage(lambda: reduce(jnp.maximum, [self._product(*part) for part in parts]))
+
+    def _windows(self, factors: Sequence[jax.Array], summed: int) -> tuple[list[jax.Array], list[jax.Array]]:
+        """A product's maxima over windows of the summed axes, and the factors that these axes leave out."""
+        inner, outer = self._split(factors, summed)
+        if not inner:
+            return [], outer
+        product = reduce(self.times, inner)
+        return window_maxima(product.reshape(-1, *product.shape[summed:]), 0), outer
+
+    def _product(self, maxima: list[jax.Array], outer: list[jax.Array]) -> jax.Array:
+        return reduce(self.times, [*([reduce(jnp.maximum, unstack(maxima))] if maxima else []), *outer])

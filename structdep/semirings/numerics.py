@@ -6,8 +6,9 @@ scalar `exp`: in a chart, two to four times slower than the loops that these fun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -41,18 +42,53 @@ def _exp(x: jax.Array) -> jax.Array:
     return power * lax.bitcast_convert_type((whole.astype(jnp.int32) + 127) << 23, jnp.float32)
 
 
-def reduce_max(x: jax.Array, axes: Sequence[int]) -> jax.Array:
-    """The greatest element along some axes."""
-    return lax.reduce(x, jnp.array(-jnp.inf, x.dtype), lambda a, b: jnp.where(a > b, a, b), tuple(axes))
+Stage = Callable[[Callable[[], Any]], Any]
+"""`stage(compute)` calls the function and has its results stored, not computed anew by each reader."""
+
+
+def at_once(compute: Callable[[], Any]) -> Any:
+    """The stage that leaves it to XLA."""
+    return compute()
+
+
+def windows(x: jax.Array, axis: int, longest: int) -> list[tuple[jax.Array, int]]:
+    """The array in pieces with an axis seen as two, of which the second, at the given place, is to be reduced.
+
+    A reduction becomes vector code if its loop is unrolled, so only over a short axis.
+    """
+    size = x.shape[axis]
+    rows = -(-size // longest)
+    length = min(range(-(-size // rows), max(longest // 2, 1) - 1, -1), key=lambda w: (size % w, -w)) if rows > 1 else size
+    rows = size // length
+    pieces = [x] if rows * length == size else [lax.slice_in_dim(x, 0, rows * length, axis=axis)]
+    pieces = [pieces[0].reshape(*x.shape[:axis], rows, length, *x.shape[axis + 1 :])]
+    if rows * length < size:
+        rest = lax.slice_in_dim(x, rows * length, size, axis=axis)
+        pieces.append(jnp.expand_dims(rest, axis))
+    return [(piece, axis + 1) for piece in pieces]
+
+
+def window_maxima(x: jax.Array, axis: int) -> list[jax.Array]:
+    """The greatest elements of windows along an axis, which still has to be reduced by `unstack`."""
+    low = jnp.array(-jnp.inf, x.dtype)
+    return [lax.reduce(piece, low, lambda a, b: jnp.where(a > b, a, b), (place,)) for piece, place in windows(x, axis, 16)]
+
+
+def window_sums(x: jax.Array, axis: int) -> list[jax.Array]:
+    """The sums of windows along an axis."""
+    return [_sum(piece, place) for piece, place in windows(x, axis, 8)]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
-def reduce_sum(x: jax.Array, axes: Sequence[int]) -> jax.Array:
-    """The sum along some axes."""
-    return lax.reduce(x, jnp.zeros((), x.dtype), lambda a, b: jnp.where(b == 0, a, a + b), tuple(axes))
+def _sum(x: jax.Array, axis: int) -> jax.Array:
+    return lax.reduce(x, jnp.zeros((), x.dtype), lambda a, b: jnp.where(b == 0, a, a + b), (axis,))
 
 
-@reduce_sum.defjvp
-def _(axes: Sequence[int], primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    return reduce_sum(*primals, axes), jnp.sum(*tangents, axis=tuple(axes))
+@_sum.defjvp
+def _(axis: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    return _sum(*primals, axis), jnp.sum(*tangents, axis=axis)
 
+
+def unstack(pieces: Iterable[jax.Array], axis: int = 0) -> list[jax.Array]:
+    """The rows of some arrays along an axis."""
+    return [lax.index_in_dim(piece, row, axis, keepdims=False) for piece in pieces for row in range(piece.shape[axis])]
