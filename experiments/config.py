@@ -1,0 +1,69 @@
+"""What a run is: every choice that its result depends on, with the reason for each value."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.files import write_whole
+
+
+@dataclass(frozen=True)
+class Config:
+    """The configuration of a run, kept as config.json in its folder.
+
+    Example:
+        >>> Config(lang="got", parser="eisner").name
+        'got-eisner-hinge-1'
+        >>> Config(seed=2).differences(Config(epochs=9))
+        ['seed: 2, not 1', 'epochs: 40, not 9']
+    """
+
+    lang: str = "demo"
+    parser: str = "mh4-hybrid"
+    loss: str = "hinge"
+    seed: int = 1
+
+    min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
+    word_vectors: int = 128  # few, because a treebank of 35,000 words trains no more
+    character_vectors: int = 64  # what a letter needs to tell prefixes and endings
+    character_states: int = 128  # both directions; inflection is in the form, so as much as the word's own vector
+    states: int = 384  # both directions, a layer; wider gains nothing on small treebanks and costs its square
+    layers: int = 2  # the first finds what is near, the second relates it
+    word_dropout: float = 0.2  # words taken for unknown, so that the characters have to tell
+    input_dropout: float = 0.33  # on word and character vectors, as in deep biaffine parsers
+    state_dropout: float = 0.33  # between layers, one mask a sentence
+    recurrent_dropout: float = 0.2  # within layers, one mask a sentence: small treebanks overfit within ten epochs
+
+    scorer_features: int = 256  # of each role (head, dependent, or s1, s0, b0)
+    labeler_features: int = 128  # of each role; relations need less than attachment
+    tag_weight: float = 0.2  # tags are a help for the encoder, not the aim
+
+    epochs: int = 40  # after these the learning rate is zero
+    words_per_batch: int = 1000  # large enough to keep two cores busy, small enough for 40 steps an epoch
+    max_shapes: int = 6  # each costs a compilation, about ten seconds for MH_4
+    learning_rate: float = 2e-3  # the usual peak of Adam for LSTMs
+    warm_up: float = 0.05  # of all steps; a hinge loss starts with large steps in random directions
+    beta2: float = 0.95  # a short memory for the second moment suits few steps
+    weight_decay: float = 1e-4  # decoupled, small: dropout does most
+    clip: float = 5.0  # of the gradient's norm
+    average: float = 0.995  # decay of the moving average of the weights, which is what is evaluated
+
+    @property
+    def name(self) -> str:
+        """The run's folder where none is named."""
+        return f"{self.lang}-{self.parser}-{self.loss}-{self.seed}"
+
+    def differences(self, other: "Config") -> list[str]:
+        """The values that are not the same in `other`."""
+        there = asdict(other)
+        return [f"{name}: {value}, not {there[name]}" for name, value in asdict(self).items() if value != there[name]]
+
+    def write(self, path: Path) -> None:
+        write_whole(path, json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> "Config":
+        """The configuration in a file; TypeError where it has other names."""
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**values)

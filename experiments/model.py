@@ -1,0 +1,54 @@
+"""The whole model: encoder, scorer, labeler and taggers, and the loss that trains them together."""
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from experiments.batches import Batch
+from experiments.config import Config
+from experiments.encoder import Dropped, Encoder
+from experiments.scorers import LOSSES, MLP, PARSERS, Biaffine, Scorer
+from experiments.vocabulary import Vocabulary
+
+
+class Labeler(nnx.Module):
+    """Relations of given arcs: MLPs of dependent and head, and a biaffine a relation."""
+
+    def __init__(self, states: int, relations: int, features: int, dropout: float, *, rngs: nnx.Rngs) -> None:
+        self.head, self.dependent = (MLP(states, features, dropout, rngs=rngs) for _ in range(2))
+        self.biaffine = Biaffine(features, relations)
+
+    def __call__(self, states: jax.Array, heads: jax.Array, rngs: Dropped = None) -> jax.Array:
+        """Logits `[batch, n, relations]` from `[batch, n+2, states]` and heads `[batch, n]`."""
+        heads_features = jnp.take_along_axis(self.head(states, rngs), heads[..., None], axis=1)
+        return self.biaffine.each(heads_features, self.dependent(states, rngs)[:, 1:-1])
+
+
+class Model(nnx.Module):
+    """A parser with what it is trained with."""
+
+    def __init__(self, config: Config, vocabulary: Vocabulary) -> None:
+        rngs = nnx.Rngs(config.seed)
+        dropout, parser = config.state_dropout, PARSERS[config.parser]
+        self.encoder = Encoder(vocabulary, config, rngs=rngs)
+        self.scorer = Scorer(parser, config.states, config.scorer_features, dropout, rngs=rngs)
+        self.labeler = Labeler(config.states, len(vocabulary.deprels), config.labeler_features, dropout, rngs=rngs)
+        self.upos = nnx.Linear(config.states, len(vocabulary.upos), rngs=rngs)
+        self.xpos = nnx.Linear(config.states, len(vocabulary.xpos), rngs=rngs)
+        self.tag_weight, self.system, self.tree_loss = config.tag_weight, parser.system, LOSSES[config.loss]
+
+    def loss(self, batch: Batch, trees: jax.Array, rngs: nnx.Rngs) -> jax.Array:
+        """A word's mean loss; `trees` are heads within the system's class, relations and tags belong to gold trees."""
+        states = self.encoder(batch, rngs)
+        words = states[:, 1:-1]
+        real = jnp.arange(trees.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
+        tree = self.tree_loss(self.system, self.scorer(states, rngs), trees, batch.lengths)
+        relations = _cross_entropy(self.labeler(states, batch.heads, rngs), batch.deprels)
+        tags = _cross_entropy(self.upos(words), batch.upos) + _cross_entropy(self.xpos(words), batch.xpos)
+        total = (tree * (batch.index >= 0)).sum() + ((relations + self.tag_weight * tags) * real).sum()
+        return total / real.sum()
+
+
+def _cross_entropy(logits: jax.Array, classes: jax.Array) -> jax.Array:
+    return optax.softmax_cross_entropy_with_integer_labels(logits, classes)

@@ -1,0 +1,93 @@
+"""Parsers as data: a deduction system, and the score tables that pairs of roles fill; one module scores them all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+import structdep as sd
+from experiments.encoder import Dropout, Dropped
+
+REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
+
+
+@dataclass(frozen=True)
+class Parser:
+    """`tables`: for each pair of roles, the names of the tables that its biaffine fills.
+
+    The roles are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it `s1`, buffer
+    front `b0`. `trees` has the same class of trees as `system`, by arc scores alone.
+    """
+
+    system: sd.DeductionSystem
+    trees: sd.DeductionSystem
+    tables: Mapping[tuple[str, str], tuple[str, ...]]
+
+
+PARSERS = {
+    "eisner": Parser(sd.charts.eisner(), sd.charts.eisner(), {("head", "dependent"): ("arc",)}),
+    "arc-eager": Parser(
+        sd.charts.arc_eager(transitions=True), sd.charts.eisner(), {("s0", "b0"): ("shift", "la", "ra", "reduce")}
+    ),
+    "mh3": Parser(sd.charts.arc_hybrid(transitions=True), sd.charts.eisner(), {("s0", "b0"): ("shift", "la", "ra")}),
+    "mh4-two": Parser(sd.charts.mhk(4, transitions=True), sd.charts.mhk(4), {("s0", "b0"): ("shift", *REDUCES)}),
+    "mh4-hybrid": Parser(
+        sd.charts.mhk(4, transitions=True),
+        sd.charts.mhk(4),
+        {("s0", "b0"): ("shift", *REDUCES), ("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)},
+    ),
+}
+LOSSES = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
+
+
+class MLP(nnx.Module):
+    """One layer and dropout: what a word is in one role."""
+
+    def __init__(self, inputs: int, outputs: int, dropout: float, *, rngs: nnx.Rngs) -> None:
+        self.linear = nnx.Linear(inputs, outputs, rngs=rngs)
+        self.dropout = Dropout(dropout)
+
+    def __call__(self, x: jax.Array, rngs: Dropped) -> jax.Array:
+        return self.dropout(nnx.leaky_relu(self.linear(x), 0.1), rngs)
+
+
+class Biaffine(nnx.Module):
+    """`x W_t y + u_t x + v_t y + b_t` for each t (Dozat, Manning 2017), starting from zero."""
+
+    def __init__(self, features: int, outputs: int) -> None:
+        self.weights = nnx.Param(jnp.zeros((outputs, features + 1, features + 1)))
+
+    def pairs(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """Every x with every y: `[batch, n, f]` twice to `[outputs, batch, n, n]`."""
+        return jnp.einsum("bif,tfg,bjg->tbij", _with_one(x), self.weights[...], _with_one(y))
+
+    def each(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """Each x with its own y: `[batch, n, f]` twice to `[batch, n, outputs]`."""
+        return jnp.einsum("bif,tfg,big->bit", _with_one(x), self.weights[...], _with_one(y))
+
+
+def _with_one(x: jax.Array) -> jax.Array:
+    return jnp.pad(x, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
+
+
+class Scorer(nnx.Module):
+    """The score tables of a parser from `[batch, n+2, states]`: an MLP for each role, a biaffine for each pair."""
+
+    def __init__(self, parser: Parser, states: int, features: int, dropout: float, *, rngs: nnx.Rngs) -> None:
+        roles = sorted({role for pair in parser.tables for role in pair})
+        self.tables = nnx.static(tuple(parser.tables.items()))
+        self.roles = nnx.Dict({role: MLP(states, features, dropout, rngs=rngs) for role in roles})
+        self.biaffines = nnx.List(Biaffine(features, len(names)) for names in parser.tables.values())
+
+    def __call__(self, states: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
+        features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
+        scores: dict[str, jax.Array] = {}
+        for ((one, other), names), biaffine in zip(self.tables, self.biaffines, strict=True):
+            scores |= dict(zip(names, biaffine.pairs(features[one], features[other]), strict=True))
+        return {name: _without_sentinel(table) if name == "arc" else table for name, table in scores.items()}
+
+
+def _without_sentinel(table: jax.Array) -> jax.Array:
+    return table[..., :-1, :-1]
