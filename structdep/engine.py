@@ -16,8 +16,13 @@ from structdep.layout import Grid, Key, Layout, View
 from structdep.plan import Block, Plan
 from structdep.rewriting import Fold
 from structdep.semirings import Semiring
+from structdep.semirings.base import Reader
+from structdep.semirings.numerics import at_once
 
 Arrays = dict[Key, Any]
+
+SMALL = 1 << 14
+"""Folds whose factors have fewer cells are computed in one stage."""
 
 
 @dataclass(frozen=True)
@@ -89,20 +94,27 @@ def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays
     """One width."""
     for step in steps:
         read = partial(step.factors, {**tables, **charts}, width)
-        value = _broadcast(semiring.fold(read, partial(_stored, width)), step.shape)
+        stage = partial(_store, width)
+        value = semiring.fold(read, stage) if _is_large(read) else stage(partial(semiring.fold, read))
+        value = jax.tree.map(partial(_broadcast, shape=step.shape), value)
         for view in step.targets:
             charts = charts | {view.key: view.write(charts[view.key], value, width)}
     return charts
 
 
-def _stored(width: jax.Array, compute: Callable[[], Any]) -> Any:
-    """The stage of CPUs: XLA does not look across the branches of a condition that it cannot foresee."""
+def _is_large(read: Reader) -> bool:
+    arrays = jax.tree.leaves([factors for factors, _ in jax.eval_shape(read)])
+    return max(array.size for array in arrays) > SMALL
+
+
+def _store(width: jax.Array, compute: Callable[[], Any]) -> Any:
+    """XLA does not look across the branches of a condition that it cannot foresee."""
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
     return lax.cond(width >= 0, compute, lambda: zeros)
 
 
-def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*shape, *leaf.shape[len(shape) :])), value)
+def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    return jnp.broadcast_to(leaf, (*shape, *leaf.shape[len(shape) :]))
 
 
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
@@ -117,10 +129,15 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
             for step in reversed(steps):
                 value = step.targets[0].read(arrays[step.targets[0].key], width)
                 cotangent = jax.tree.map(lambda *leaves: sum(leaves), *(view.read(state[view.key], width) for view in step.targets))
-                pulled = semiring.pullback(step.factors(arrays, width), value, cotangent)
+                read = partial(step.factors, arrays, width)
+                pulled = semiring.pullback(read, value, cotangent, partial(_store, width) if _is_large(read) else at_once)
+                shares: dict[View, list[Any]] = {}
                 for (views, _), factors in zip(step.products, pulled, strict=True):
                     for view, factor in zip(views, factors, strict=True):
-                        state = state | {view.key: view.add(state[view.key], factor, width)}
+                        shares.setdefault(view, []).append(factor)
+                for view, factors in shares.items():
+                    total = jax.tree.map(lambda *leaves: sum(leaves), *factors)
+                    state = state | {view.key: view.add(state[view.key], total, width)}
             return state
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)

@@ -22,7 +22,7 @@ from structdep.scores import Tables, problem
 from structdep.semirings import MaxPlus, Semiring
 from structdep.traceback import best_derivation
 
-GROUP_BYTES = {"cpu": 1 << 26}
+GROUP_BYTES = {"cpu": 1 << 25}
 """Room for the charts of the sentences that are parsed side by side: a few caches on CPUs, gigabytes elsewhere."""
 
 

@@ -11,7 +11,7 @@ from structdep.deduction import Atom, DeductionSystem, Item, Score
 from structdep.layout import Grid, Layout
 from structdep.rewriting import Fold
 
-MAX_BLOCKS = 6
+MAX_BLOCKS = 4
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,13 @@ class Plan:
 
 @lru_cache(maxsize=64)
 def split(lo: int, hi: int, axes: int, most: int = MAX_BLOCKS) -> tuple[tuple[int, int], ...]:
-    """At most `most` blocks of the widths lo..hi, such that the padded work is least."""
+    """At most `most` blocks of the widths lo..hi, such that the padded work is least; sizes that divide into windows."""
+    ends = [end for end in range(lo, hi + 1) if end == hi or any((end + 1) % length == 0 for length in (5, 6, 7, 8))]
     best: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {lo: (0.0, ())}
     for _ in range(most):
         found = dict(best)
         for start, (cost, blocks) in best.items():
-            for end in range(start, hi + 1):
+            for end in (end for end in ends if end >= start):
                 total = cost + (end - start + 1) * (hi + 1 - start) * (end + 1) ** axes
                 if end + 1 not in found or total < found[end + 1][0]:
                     found[end + 1] = (total, (*blocks, (start, end)))

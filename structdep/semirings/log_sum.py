@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,8 +31,7 @@ class LogSum(Semiring):
         """All terms relative to the greatest: one exponential a term, one logarithm a value."""
         top = _finite(MaxPlus().fold(read, stage))
         parts = stage(lambda: [self._windows(*product, top) for product in read()])
-        total = stage(lambda: reduce(jnp.add, [row for rows in parts for row in unstack(rows)]))
-        return _log(top, total)
+        return stage(lambda: _log(top, reduce(jnp.add, [row for rows in parts for row in unstack(rows)])))
 
     def _windows(self, factors: Sequence[jax.Array], summed: int, top: jax.Array) -> list[jax.Array]:
         """Sums over windows of a product's summed axes, relative to `top`."""
@@ -39,14 +39,27 @@ class LogSum(Semiring):
         terms = terms.reshape(-1, *terms.shape[summed:])
         return window_sums(terms, 0) if summed else [terms]
 
-    def pullback(self, products: Sequence[Product], value: jax.Array, cotangent: jax.Array) -> list[list[jax.Array]]:
-        """Cotangents of the factors of `fold(products) == value`: a product has the weight exp(product - value)."""
+    def pullback(self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once) -> list[list[jax.Array]]:
+        """Cotangents of the factors of a fold: a product has the weight exp(product - value), shared by its factors."""
         value = _finite(value)
-        result = []
-        for factors, _ in products:
-            weight = exp(reduce(self.times, factors) - value) * cotangent
-            result.append([_sum_to(weight, factor.shape) for factor in factors])
-        return result
+        shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
+        weights = stage(lambda: [exp(reduce(self.times, factors) - value) * cotangent for factors, _ in read()])
+        cotangents = [[weight] * len(factors) for weight, factors in zip(weights, shapes, strict=True)]
+        return sum_to(cotangents, shapes, stage)
+
+
+def sum_to(arrays: Any, shapes: Any, stage: Stage) -> Any:
+    """Each array summed along the axes where its shape is to be 1, one axis of every array at a time."""
+    leaves, structure = jax.tree.flatten(arrays)
+    wanted = jax.tree.leaves(shapes, is_leaf=lambda shape: isinstance(shape, tuple))
+    while True:
+        axes = [next((a for a, size in enumerate(s) if size < x.shape[a]), None) for x, s in zip(leaves, wanted, strict=True)]
+        todo = [(number, axis) for number, axis in enumerate(axes) if axis is not None]
+        if not todo:
+            return jax.tree.unflatten(structure, leaves)
+        sums = stage(lambda leaves=leaves, todo=todo: [window_sums(leaves[number], axis) for number, axis in todo])
+        for (number, axis), parts in zip(todo, sums, strict=True):
+            leaves[number] = jnp.expand_dims(reduce(jnp.add, unstack(parts, axis)), axis)
 
 
 def _finite(top: jax.Array) -> jax.Array:
@@ -57,8 +70,3 @@ def _finite(top: jax.Array) -> jax.Array:
 def _log(top: jax.Array, total: jax.Array) -> jax.Array:
     positive = total > 0
     return jnp.where(positive, jnp.log(jnp.where(positive, total, 1)) + top, -jnp.inf)
-
-
-def _sum_to(weight: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    axes = tuple(axis for axis, size in enumerate(shape) if size == 1 and weight.shape[axis] > 1)
-    return jnp.sum(weight, axes).reshape(shape) if axes else weight
