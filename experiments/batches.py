@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import jax
 import numpy as np
@@ -11,13 +12,13 @@ from experiments.sentences import Sentence
 from experiments.shapes import Shape, plan
 from experiments.vocabulary import Vocabulary, full_tags
 
-Ints = NDArray[np.int32] | jax.Array
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Batch:
     """B rows of at most n words, with at most T distinct forms of at most c characters; every array is int32.
+
+    Arrays come as numpy's, and are jax's within jitted code.
 
     `words`, `upos`, `xpos`, `heads`, `deprels` [B, n] are 0 in padding; `lengths` [B] counts words. `word_types` [B, n]
     gives each word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the form alone is
@@ -26,16 +27,16 @@ class Batch:
     attached to the root.
     """
 
-    words: Ints
-    word_types: Ints
-    type_chars: Ints
-    type_lengths: Ints
-    upos: Ints
-    xpos: Ints
-    heads: Ints
-    deprels: Ints
-    lengths: Ints
-    index: Ints
+    words: jax.Array
+    word_types: jax.Array
+    type_chars: jax.Array
+    type_lengths: jax.Array
+    upos: jax.Array
+    xpos: jax.Array
+    heads: jax.Array
+    deprels: jax.Array
+    lengths: jax.Array
+    index: jax.Array
 
 
 def batches(
@@ -162,4 +163,5 @@ def _batch(shape: Shape, group: list[int], encoded: _Encoded) -> Batch:
     type_chars, type_lengths = np.zeros((shape.types, shape.characters), np.int32), np.ones(shape.types, np.int32)
     type_chars[: len(used)], type_lengths[: len(used)] = encoded.characters[used], encoded.lengths[used]
     word_types = types[:-1].reshape(forms.shape).astype(np.int32)
-    return Batch(words, word_types, type_chars, type_lengths, upos, xpos, heads, deprels, lengths, index)
+    arrays = words, word_types, type_chars, type_lengths, upos, xpos, heads, deprels, lengths, index
+    return Batch(*cast("tuple[jax.Array, ...]", arrays))

@@ -1,5 +1,7 @@
 """From words to vectors in context: word and character vectors, and bidirectional LSTMs over them."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -43,7 +45,9 @@ class BiLSTM(nnx.Module):
         kept = self.dropout(jnp.ones((2 * batch, 1, self.half)), rngs).reshape(2, batch, self.half)
         recurrent = self.recurrent[...].reshape(2, self.half, 4 * self.half)
 
-        def step(state: tuple[jax.Array, jax.Array], at: tuple[jax.Array, jax.Array]) -> tuple:
+        def step(
+            state: tuple[jax.Array, jax.Array], at: tuple[jax.Array, jax.Array]
+        ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
             h, c = state
             gates, mask = at
             i, f, o, new = jnp.split(gates + jnp.einsum("dbh,dhg->dbg", h * kept, recurrent), 4, axis=-1)
@@ -52,7 +56,7 @@ class BiLSTM(nnx.Module):
             return (h, c), h
 
         zeros = jnp.zeros((2, batch, self.half), x.dtype)
-        both = jnp.concatenate([mask, mask[::-1]], axis=1) if n else mask
+        both = _backward_reversed(jnp.broadcast_to(mask, (n, 2, batch, 1)))
         _, states = jax.lax.scan(step, (zeros, zeros), (_backward_reversed(gates), both))
         return _backward_reversed(states).transpose(2, 0, 1, 3).reshape(batch, n, 2 * self.half)
 
@@ -63,7 +67,7 @@ def _backward_reversed(x: jax.Array) -> jax.Array:
 
 
 class Characters(nnx.Module):
-    """A form's vector from its characters: the last states of a bidirectional LSTM; `[types, c]` to `[types, states]`."""
+    """A form's vector from its characters, `[types, c]` to `[types, states]`: the last states of a BiLSTM."""
 
     def __init__(self, characters: int, config: Config, *, rngs: nnx.Rngs) -> None:
         self.vectors = nnx.Embed(characters, config.character_vectors, rngs=rngs)
@@ -89,8 +93,7 @@ class Encoder(nnx.Module):
         self.state_dropout = Dropout(config.state_dropout)
         sizes = [inputs] + [config.states] * config.layers
         self.layers = nnx.List(
-            BiLSTM(before, after, config.recurrent_dropout, rngs=rngs)
-            for before, after in zip(sizes, sizes[1:], strict=False)
+            BiLSTM(before, after, config.recurrent_dropout, rngs=rngs) for before, after in pairwise(sizes)
         )
 
     def __call__(self, batch: Batch, rngs: Dropped = None) -> jax.Array:

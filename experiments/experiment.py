@@ -1,0 +1,110 @@
+"""One experiment from treebank to report: train, resuming what is there, evaluate, predict."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from experiments.config import Config
+from experiments.corpus import Corpus, nearest_trees
+from experiments.evaluation import Evaluation, evaluate
+from experiments.prediction import Predictor
+from experiments.report import Report
+from experiments.runs import Run
+from experiments.scorers import PARSERS
+from experiments.shapes import plan
+from experiments.training import Epoch, State, Trainer, epochs
+from experiments.treebank import Treebank, write_predictions
+
+WORDS_PER_BATCH = 4000  # in evaluation, where larger batches cost memory alone
+
+
+class Experiment:
+    """A configuration on a treebank, with the folder of the run."""
+
+    def __init__(self, config: Config, treebank: Treebank, folder: str | Path, console: Console | None = None) -> None:
+        self.console = console or Console()
+        self.run, self.config = Run(folder, config), config
+        self.corpus = Corpus.of(treebank, config)
+        self.trainer = Trainer(config, self.corpus, self._trees())
+        evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
+        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
+        self.predictor = Predictor(self.trainer.graph, self.corpus.vocabulary, shapes)
+
+    @property
+    def _evaluated(self) -> list[str]:
+        return [name for name in self.corpus.splits if name != "train"]
+
+    def _trees(self) -> list[np.ndarray]:
+        trees = self.run.trees()
+        if trees is None:
+            with self.console.status("finding the nearest trees of the parser's class"):
+                system = PARSERS[self.config.parser].trees
+                trees = nearest_trees(self.corpus.splits["train"], self.corpus.vocabulary, system)
+            self.run.keep_trees(trees)
+        return trees
+
+    def train(self, minutes: float | None = None) -> None:
+        """Train until the last epoch, or until `minutes` have passed in this call; what is saved is not done again."""
+        done, first = self.run.last(self.trainer.start())
+        before = self.run.log()[-1]["minutes"] if done else 0.0
+        start = time.perf_counter()
+        with self._progress() as progress:
+            bar = progress.add_task("")
+
+            def advance(step: int, steps: int, loss: float) -> None:
+                progress.update(bar, completed=step, total=steps, description=f"loss {loss:.3f}")
+
+            for epoch, state, result in epochs(self.trainer, first, done, advance):
+                spent = (time.perf_counter() - start) / 60
+                self._evaluate(epoch, state, result, before + spent, progress)
+                if minutes is not None and spent >= minutes:
+                    break
+
+    def _progress(self) -> Progress:
+        columns = (TextColumn("{task.completed}/{task.total} batches"), BarColumn(), TextColumn("{task.description}"))
+        return Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True)
+
+    def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
+        dev = self._scores(state, "dev")
+        entry: dict[str, Any] = {
+            "step": int(state.step),
+            "minutes": round(minutes, 3),
+            "sentences_per_second": round(result.sentences / result.seconds, 1),
+            "loss": result.loss,
+            "uas": 100 * dev.all.uas,
+            "las": 100 * dev.all.las,
+        }
+        self.run.save(epoch, state, entry)
+        progress.console.print(
+            f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {entry['sentences_per_second']:6.0f} sentences/s"
+            f"  loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}",
+            highlight=False,
+        )
+
+    def _scores(self, state: State, split: str, write: bool = False) -> Evaluation:
+        sentences = self.corpus.splits[split]
+        predictions = self.predictor(state.average, sentences)
+        if write:
+            write_predictions(self.run.folder / f"{split}.conllu", sentences, predictions.heads, predictions.deprels)
+        return evaluate(sentences, predictions)
+
+    def report(self) -> Report:
+        """Parse dev and test with the best checkpoint; write the trees, report.md and report.json."""
+        epoch, state = self.run.best(self.trainer.start())
+        evaluations, seconds = (
+            {},
+            {"training": {"compiling": self.trainer.step.seconds, "steps": self.trainer.step.spent}},
+        )
+        for split in self._evaluated:
+            before = self.predictor.seconds
+            evaluations[split] = self._scores(state, split, write=True)
+            seconds[split] = {part: total - before[part] for part, total in self.predictor.seconds.items()}
+        log = self.run.log()
+        speed = float(np.median([entry["sentences_per_second"] for entry in log]))
+        report = Report(self.config, epoch, log[-1]["minutes"], speed, evaluations, seconds)
+        report.write(self.run.folder)
+        return report

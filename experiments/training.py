@@ -1,0 +1,100 @@
+"""The training of a model: state, optimizer, step, and the loop over epochs."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+from experiments.batches import Batch, batches
+from experiments.compiled import Compiled
+from experiments.config import Config
+from experiments.corpus import Corpus, Heads, padded
+from experiments.model import Model
+from experiments.shapes import plan
+
+Advance = Callable[[int, int, float], None]
+"""Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
+
+
+class State(NamedTuple):
+    """All that changes in training; the epoch's order and the step's dropout follow from the seed and their number."""
+
+    step: jax.Array
+    parameters: Any
+    average: Any
+    optimizer: Any
+
+
+class Epoch(NamedTuple):
+    """What an epoch came to; `seconds` include those of compiling."""
+
+    loss: float
+    sentences: int
+    seconds: float
+
+
+class Trainer:
+    """Makes the first state, and trains it epoch by epoch."""
+
+    def __init__(self, config: Config, corpus: Corpus, trees: Heads) -> None:
+        self.config, self.corpus, self.trees = config, corpus, trees
+        self.sentences = corpus.splits["train"]
+        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes)
+        self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary))
+        self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
+        self.step = Compiled(self._step, donate_argnums=0)
+
+    def start(self) -> State:
+        """The state before the first step."""
+        parameters, average = (jax.tree.map(jnp.copy, self.parameters) for _ in range(2))
+        return State(jnp.int32(0), parameters, average, self.optimizer.init(parameters))
+
+    def batches(self, epoch: int) -> list[Batch]:
+        rng = np.random.default_rng([self.config.seed, epoch])
+        return batches(self.sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes)
+
+    def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
+        """Train on every sentence once. Raises FloatingPointError where the loss is not finite."""
+        start, losses = time.perf_counter(), []
+        made = self.batches(number)
+        for done, batch in enumerate(made, start=1):
+            state, loss = self.step(state, batch, padded(batch, self.trees))
+            losses.append(float(loss))
+            advance(done, len(made), float(np.mean(losses)))
+        if not np.isfinite(losses).all():
+            raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
+        return state, Epoch(float(np.mean(losses)), len(self.sentences), time.perf_counter() - start)
+
+    def _step(self, state: State, batch: Batch, trees: jax.Array) -> tuple[State, jax.Array]:
+        key = jax.random.fold_in(jax.random.key(self.config.seed, impl="rbg"), state.step)
+
+        def loss(parameters: Any) -> jax.Array:
+            return nnx.merge(self.graph, parameters).loss(batch, trees, nnx.Rngs(dropout=key))
+
+        value, gradient = jax.value_and_grad(loss)(state.parameters)
+        updates, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)
+        parameters = optax.apply_updates(state.parameters, updates)
+        # Early steps count for little: the average forgets the first weights as fast as it has seen others.
+        decay = jnp.minimum(self.config.average, (1 + state.step) / (10 + state.step))
+        average = optax.incremental_update(parameters, state.average, 1 - decay)
+        return State(state.step + 1, parameters, average, optimizer), value
+
+
+def optimizer(config: Config, steps: int) -> optax.GradientTransformation:
+    """Adam with decoupled weight decay and clipping; the rate rises linearly, then falls as a cosine to zero."""
+    warm_up = max(1, round(config.warm_up * steps))
+    rate = optax.warmup_cosine_decay_schedule(0.0, config.learning_rate, warm_up, max(steps, warm_up + 1))
+    adam = optax.adamw(rate, b1=0.9, b2=config.beta2, weight_decay=config.weight_decay)
+    return optax.chain(optax.clip_by_global_norm(config.clip), adam)
+
+
+def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:
+    """The epochs that follow number `after`."""
+    for number in range(after + 1, trainer.config.epochs + 1):
+        state, result = trainer.epoch(number, state, advance)
+        yield number, state, result

@@ -1,0 +1,89 @@
+"""Train and evaluate a dependency parser on a treebank of Universal Dependencies.
+
+python experiments/ud.py --lang got --parser mh4-hybrid
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from experiments.config import Config
+from experiments.demo_treebank import write_demo_treebank
+from experiments.download import download
+from experiments.experiment import Experiment
+from experiments.scorers import LOSSES, PARSERS
+from experiments.treebank import VARIABLE, Treebank, find_treebank
+
+DEFAULTS = Config()
+EPILOG = f"""\
+treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/, with all subfolders; `--lang demo`
+makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
+
+in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
+test.conllu (predicted trees), report.md and report.json
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="ud.py",
+        description="Train a dependency parser on a UD treebank, and evaluate it on its dev and test sets.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    model = made.add_argument_group("model")
+    model.add_argument("--parser", choices=PARSERS, default=DEFAULTS.parser, help="default: %(default)s")
+    model.add_argument("--loss", choices=LOSSES, default=DEFAULTS.loss, help="default: %(default)s")
+    model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
+    data = made.add_argument_group("treebank")
+    data.add_argument("--lang", required=True, help="a language's or treebank's code (got, got_proiel), or demo")
+    data.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are")
+    data.add_argument("--version", help="of UD, such as 2.0, to choose between several, or to download")
+    data.add_argument("--download", action="store_true", help="get the treebank of --version from its repository")
+    data.add_argument("--repository", metavar="UD_NAME", help="the repository, where the code does not tell it")
+    run = made.add_argument_group("run")
+    run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
+    run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
+    run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-LOSS-SEED")
+    run.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
+    return made
+
+
+def treebank(options: argparse.Namespace) -> Treebank:
+    """The treebank that the command line names."""
+    if options.lang == "demo":
+        return write_demo_treebank(options.runs / "demo-treebank")
+    if options.download:
+        if options.version is None:
+            raise ValueError("--download needs a release: write --version, such as 2.0")
+        into = options.treebanks or Path("data")
+        return download(options.lang, options.version, into, options.repository)
+    return find_treebank(options.lang, options.treebanks, options.version)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; what the user can mend is told without a traceback."""
+    options = parser().parse_args(arguments)
+    config = Config(options.lang, options.parser, options.loss, options.seed, epochs=options.epochs)
+    console = Console()
+    try:
+        experiment = Experiment(config, treebank(options), options.runs / (options.name or config.name), console)
+        experiment.train(options.minutes)
+        report = experiment.report()
+    except (OSError, ValueError, FloatingPointError) as error:
+        Console(stderr=True).print(f"ud.py: {error}", style="red", markup=False, highlight=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on from the last evaluation")
+        return 130
+    console.print(report.to_markdown(), markup=False, highlight=False)
+    console.print(f"all in {experiment.run.folder}", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
