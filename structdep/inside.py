@@ -1,7 +1,8 @@
 """`inside(system, scores, semiring)`: the value of a chart, and its derivative.
 
-For log-weights the derivative of a semiring sum is a weighted mean, so a chart's gradient counts how often each score is
-used: in expectation (LogSum: marginals), or in one best derivation (MaxPlus). One program computes it beside the value.
+For log-weights the derivative of a semiring sum is a weighted mean, so a chart's gradient counts how often each score
+is used: in expectation (LogSum: marginals), or in one best derivation (MaxPlus). One program computes it beside the
+value.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def inside(
         semiring: `MaxPlus` (the best score), `LogSum` (the log-partition), .., a class or an instance.
 
     Returns:
-        float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed. Derivatives are exact, and zero in padding.
+        float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed. Derivatives are exact, and zero in
+        padding.
 
     Raises:
         TypeError, ValueError: scores or lengths of wrong dtypes or shapes.
@@ -76,8 +78,21 @@ def evaluate(system: DeductionSystem, semiring: Semiring, tables: Arrays, length
 @evaluate.defjvp
 def _(system: DeductionSystem, semiring: Semiring, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
     """d value = Σ uses · d score, over all scores."""
-    value, uses = run(system, semiring, True, *primals)
+    value, uses = _value_and_uses(system, semiring, *primals)
     return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _value_and_uses(
+    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array
+) -> tuple[Any, Arrays]:
+    """A rule of its own, if an ordinary one, keeps partial evaluation from cutting the loops of `run` in two."""
+    return run(system, semiring, True, tables, lengths)
+
+
+@_value_and_uses.defjvp
+def _(system: DeductionSystem, semiring: Semiring, primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+    return jax.jvp(partial(run, system, semiring, True), primals, tangents)
 
 
 def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -85,8 +100,10 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def run(system: DeductionSystem, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array) -> tuple[Any, Arrays]:
-    """The goal's value and, if asked, its derivative: how often each score is used. In groups whose charts fit the cache."""
+def run(
+    system: DeductionSystem, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array
+) -> tuple[Any, Arrays]:
+    """The goal's value and, if asked, its derivative: how often each score is used. In groups that fit the cache."""
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]
@@ -97,6 +114,8 @@ def run(system: DeductionSystem, semiring: Semiring, derive: bool, tables: Array
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
         return padded.reshape(groups, size, *leaf.shape[1:])
 
+    if groups == 1:
+        return _parse(made, semiring, derive, tables, lengths)
     arrays = jax.tree.map(split, (tables, lengths))
     result = jax.lax.map(lambda group: _parse(made, semiring, derive, *group), arrays)
     return jax.tree.map(lambda leaf: leaf.reshape(groups * size, *leaf.shape[2:])[:batch], result)
@@ -116,7 +135,9 @@ def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths
     """One group: its values and, if asked, its uses."""
     layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1)
     arity = {name: made.system.declared[name][1] for name in tables}
-    tables = {name: jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, arity[name]), table) for name, table in tables.items()}
+    tables = {
+        name: jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, arity[name]), table) for name, table in tables.items()
+    }
     dtype = jax.tree.leaves(tables)[0].dtype
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring.zero), tables)
     charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
@@ -125,7 +146,9 @@ def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths
         return goal(tables, charts), {}
     if semiring.idempotent:
         value = goal(tables, charts)
-        uses = best_derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, value > -jnp.inf, semiring)
+        uses = best_derivation(
+            made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, value > -jnp.inf, semiring
+        )
     else:
         value, seed = jax.vjp(goal, tables, charts)
         direct, seeds = seed(jnp.ones_like(value))

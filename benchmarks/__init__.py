@@ -1,0 +1,1 @@
+"""Speed, compile time and memory of the charts, by one command: `python -m benchmarks`."""

@@ -1,0 +1,67 @@
+"""`python -m benchmarks`: one table of every system, in Markdown and JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import jax
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.measure import SYSTEMS, WORK, Measured, measure
+from experiments.files import write_whole
+
+HEADER = "| system | n | batch | work | ms a sentence | of the value alone | compile s | memory MB |"
+
+
+def main() -> None:
+    options = parse()
+    sizes = [(words, batch) for words in options.words for batch in options.batch]
+    rows: list[Measured] = []
+    for words, batch in track(sizes, "measuring", console=Console(stderr=True)):
+        rows += measure(options.systems, options.work, words, batch, options.rounds)
+    table = "\n".join([f"{machine()}; medians of {options.rounds} runs.", "", *markdown(rows)])
+    print(table)
+    if options.out:
+        write_whole(options.out.with_suffix(".md"), f"`python -m benchmarks {' '.join(options.given)}`: {table}\n")
+        write_whole(options.out.with_suffix(".json"), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
+    parser.add_argument("--words", nargs="+", type=int, default=[20, 40], help="sentence lengths (default: 20 40)")
+    parser.add_argument("--batch", nargs="+", type=int, default=[32], help="sentences side by side (default: 32)")
+    parser.add_argument("--rounds", type=int, default=11, help="runs of each program (default: 11)")
+    parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json")
+    options = parser.parse_args()
+    options.given = [f"--words {' '.join(map(str, options.words))}", f"--batch {' '.join(map(str, options.batch))}"]
+    return options
+
+
+def machine() -> str:
+    device = jax.devices()[0]
+    return f"{device.device_kind} ({jax.default_backend()}, {platform.machine()}), jax {jax.__version__}, float32"
+
+
+def markdown(rows: Sequence[Measured]) -> list[str]:
+    """The rows of a table; beside each the ratio to the same semiring's value without gradient or traceback."""
+    values = {(row.system, row.words, row.batch, row.work): row.milliseconds for row in rows}
+    lines = [HEADER, "|---|--:|--:|---|--:|--:|--:|--:|"]
+    for row in rows:
+        base = {"argmax": "max", "with gradient": "log-partition"}.get(row.work)
+        value = values.get((row.system, row.words, row.batch, base or ""))
+        ratio = f"{row.milliseconds / value:.1f}" if value else ""
+        cells = [row.system, row.words, row.batch, row.work, f"{row.milliseconds:.3g}", ratio]
+        lines.append(f"| {' | '.join(map(str, cells))} | {row.compile_seconds:.1f} | {row.megabytes:.0f} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What one compiled program takes: to compile, to run, and in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import structdep as sd
+
+SYSTEMS = {
+    "eisner": sd.charts.eisner(),
+    "arc_hybrid": sd.charts.arc_hybrid(),
+    "arc_eager": sd.charts.arc_eager(),
+    "arc_standard": sd.charts.arc_standard(),
+    "mh4": sd.charts.mhk(4),
+}
+
+
+def max_score(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+    return sd.inside(system, scores)
+
+
+def log_partition(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+    return sd.inside(system, scores, semiring=sd.LogSum)
+
+
+def with_marginals(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+    return jax.value_and_grad(lambda s: log_partition(system, s).sum())(scores)
+
+
+WORK = {"max": max_score, "argmax": sd.argmax, "log-partition": log_partition, "with gradient": with_marginals}
+
+
+@dataclass
+class Measured:
+    """One program: seconds to trace and compile, temporary memory in MB, and milliseconds a sentence of each run."""
+
+    system: str
+    work: str
+    words: int
+    batch: int
+    compile_seconds: float
+    megabytes: float
+    runs: list[float] = field(default_factory=list)
+
+    @property
+    def milliseconds(self) -> float:
+        return median(self.runs)
+
+
+def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int, rounds: int) -> list[Measured]:
+    """Programs of one size, run in turn, round after round, so that a busy machine slows all of them alike."""
+    scores = jax.random.normal(jax.random.key(0), (batch, words + 1, words + 1), jnp.float32)
+    programs = []
+    for system in systems:
+        for name in work:
+            start = time.perf_counter()
+            program = jax.jit(WORK[name], static_argnums=0).lower(SYSTEMS[system], scores).compile()
+            seconds = time.perf_counter() - start
+            megabytes = program.memory_analysis().temp_size_in_bytes / 1e6
+            jax.block_until_ready(program(scores))
+            programs.append((program, Measured(system, name, words, batch, seconds, megabytes)))
+    for _ in range(rounds):
+        for program, measured in programs:
+            start = time.perf_counter()
+            jax.block_until_ready(program(scores))
+            measured.runs.append((time.perf_counter() - start) * 1e3 / batch)
+    return [measured for _, measured in programs]
