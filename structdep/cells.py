@@ -1,4 +1,4 @@
-"""Single cells of filled charts, at positions that differ from sentence to sentence: by gathers, where slices cannot go."""
+"""Single cells of filled charts, at positions that differ between sentences: by gathers, where slices cannot go."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def lookup(atom: Atom, at: Bindings, layout: Layout, tables: Arrays, charts: Arr
     return jax.tree.map(read, array)
 
 
-def goal_value(goal: Fold, layout: Layout, tables: Arrays, charts: Arrays, lengths: jax.Array, semiring: Semiring) -> Any:
+def goal_value(
+    goal: Fold, layout: Layout, tables: Arrays, charts: Arrays, lengths: jax.Array, semiring: Semiring
+) -> Any:
     """The value of the goal in each sentence, `[batch]`."""
     ends = {"": jnp.zeros_like(lengths), "n": lengths}
     products = []

@@ -47,7 +47,7 @@ def indices(names: str) -> tuple[Position, ...]:
     return tuple(Position(name) for name in names.split())
 
 
-def _position(value: Position | int) -> Position:
+def _position(value: object) -> Position:
     if isinstance(value, bool) or not isinstance(value, Position | int):
         raise TypeError(f"a position is a variable from indices(), n or an integer, not {value!r}")
     return Position("", value) if isinstance(value, int) else value
@@ -64,13 +64,14 @@ class Item:
     exterior: str = ""
 
     def __getitem__(self, positions: Position | int | slice | tuple[Position | int | slice, ...]) -> Atom:
-        first, *rest = positions if isinstance(positions, tuple) else (positions,)
+        first, *others = positions if isinstance(positions, tuple) else (positions,)
+        rest = tuple(map(_position, others))
         if not isinstance(first, slice):
-            return Atom(self, tuple(_position(p) for p in (first, *rest)))
+            return Atom(self, (_position(first), *rest))
         if self.exterior not in ("left", "right"):
-            raise ValueError(f'{self.name}[i:j, x] names a position outside its span: declare Item("{self.name}", exterior="left" or "right")')
-        span = (_position(first.start), _position(first.stop))
-        return Atom(self, (*span, *(_position(p) for p in rest)))
+            declare = f'declare Item("{self.name}", exterior="left" or "right")'
+            raise ValueError(f"{self.name}[i:j, x] names a position outside its span: {declare}")
+        return Atom(self, (_position(first.start), _position(first.stop), *rest))
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Score:
 
 
 arc = Score("arc")
-"""The score of an arc, `arc[head, dependent]`: present in every system, and zero (forbidden) where no tree has the arc."""
+"""The score of an arc, `arc[head, dependent]`: in every system, and the semiring's zero where no tree has the arc."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +190,7 @@ class Rule:
     @property
     def scores(self) -> tuple[Atom, ...]:
         """Every score that the rule mentions, alternatives included."""
-        alternatives = [o for f in self.factors if isinstance(f, Either) for o in f.options]
-        atoms = [f for product in (*alternatives, self) for f in product.factors if isinstance(f, Atom)]
+        atoms = dict.fromkeys(atom for product in self.expand() for atom in product)
         return tuple(atom for atom in atoms if not atom.is_item)
 
     @property
@@ -199,11 +199,16 @@ class Rule:
 
     def expand(self) -> list[tuple[Atom, ...]]:
         """The rule's alternatives, multiplied out: each a plain product of items and scores."""
-        products: list[tuple[Atom, ...]] = [()]
-        for factor in self.factors:
-            options = [o.factors for o in factor.options] if isinstance(factor, Either) else [(factor,)]
-            products = [(*p, *o) for p in products for o in options]  # type: ignore[misc]
-        return products
+        return _multiply_out(self.factors)
+
+
+def _multiply_out(factors: tuple[Atom | Either, ...]) -> list[tuple[Atom, ...]]:
+    products: list[tuple[Atom, ...]] = [()]
+    for factor in factors:
+        nested = factor.options if isinstance(factor, Either) else ()
+        options = [(factor,)] if isinstance(factor, Atom) else [o for p in nested for o in _multiply_out(p.factors)]
+        products = [(*p, *o) for p in products for o in options]
+    return products
 
 
 @dataclass(frozen=True)
@@ -217,6 +222,7 @@ class DeductionSystem:
         ValueError: a badly formed rule; the message quotes it.
 
     Example:
+        >>> from structdep.deduction import DeductionSystem, Item, arc, either, indices, n
         >>> i, j, k = indices("i j k")
         >>> I = Item("I")
         >>> rule = I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]

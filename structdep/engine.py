@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +19,8 @@ from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
 from structdep.semirings.numerics import at_once
 
-Arrays = dict[Key, Any]
+Arrays = dict[Any, Any]
+"""Score tables by name, or charts and skewed tables by `Key`."""
 
 SMALL = 1 << 14
 """Folds whose factors have fewer cells are computed in one stage."""
@@ -45,7 +46,8 @@ def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
 def _step(fold: Fold, layout: Layout, block: Block, charts: Mapping[tuple[str, str], Atom]) -> Step:
     products = []
     for term in fold.terms:
-        summed = tuple(dict.fromkeys(p.name for a in term for p in a.positions if p.name not in fold.conclusion.variables))
+        names = (p.name for atom in term for p in atom.positions if p.name not in fold.conclusion.variables)
+        summed = tuple(dict.fromkeys(names))
         grid = Grid(layout, fold.conclusion, summed, block.lo, block.hi)
         products.append((tuple(grid.view(atom) for atom in term), len(summed)))
     grid = Grid(layout, fold.conclusion, (), block.lo, block.hi)
@@ -117,8 +119,12 @@ def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     return jnp.broadcast_to(leaf, (*shape, *leaf.shape[len(shape) :]))
 
 
+def _total(values: Iterable[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: sum(leaves), *values)
+
+
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
-    """Cotangents of the tables from those of the charts: the widths downwards, each fold pulled back where it was made."""
+    """Cotangents of the tables from those of the charts: widths go down, each fold is pulled back where it was made."""
     state = {**{key: jax.tree.map(jnp.zeros_like, table) for key, table in tables.items()}, **cotangents}
     arrays = {**tables, **charts}
     for block in reversed(plan.blocks(layout.widest)):
@@ -128,16 +134,16 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
             width = hi - count
             for step in reversed(steps):
                 value = step.targets[0].read(arrays[step.targets[0].key], width)
-                cotangent = jax.tree.map(lambda *leaves: sum(leaves), *(view.read(state[view.key], width) for view in step.targets))
+                cotangent = _total(view.read(state[view.key], width) for view in step.targets)
                 read = partial(step.factors, arrays, width)
-                pulled = semiring.pullback(read, value, cotangent, partial(_store, width) if _is_large(read) else at_once)
+                stage = partial(_store, width) if _is_large(read) else at_once
+                pulled = semiring.pullback(read, value, cotangent, stage)
                 shares: dict[View, list[Any]] = {}
                 for (views, _), factors in zip(step.products, pulled, strict=True):
                     for view, factor in zip(views, factors, strict=True):
                         shares.setdefault(view, []).append(factor)
                 for view, factors in shares.items():
-                    total = jax.tree.map(lambda *leaves: sum(leaves), *factors)
-                    state = state | {view.key: view.add(state[view.key], total, width)}
+                    state = state | {view.key: view.add(state[view.key], _total(factors), width)}
             return state
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)

@@ -76,7 +76,9 @@ def evaluate(system: DeductionSystem, semiring: Semiring, tables: Arrays, length
 
 
 @evaluate.defjvp
-def _(system: DeductionSystem, semiring: Semiring, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+def _(
+    system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]:
     """d value = Σ uses · d score, over all scores."""
     value, uses = _value_and_uses(system, semiring, *primals)
     return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
@@ -91,7 +93,9 @@ def _value_and_uses(
 
 
 @_value_and_uses.defjvp
-def _(system: DeductionSystem, semiring: Semiring, primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+def _(
+    system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]:
     return jax.jvp(partial(run, system, semiring, True), primals, tangents)
 
 
@@ -135,9 +139,7 @@ def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths
     """One group: its values and, if asked, its uses."""
     layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1)
     arity = {name: made.system.declared[name][1] for name in tables}
-    tables = {
-        name: jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, arity[name]), table) for name, table in tables.items()
-    }
+    tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     dtype = jax.tree.leaves(tables)[0].dtype
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring.zero), tables)
     charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
@@ -154,4 +156,8 @@ def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths
         direct, seeds = seed(jnp.ones_like(value))
         (uses,) = unskew(sweep(made, layout, skewed, charts, seeds, semiring))
         uses = jax.tree.map(jnp.add, uses, direct)
-    return value, {name: jnp.moveaxis(table, arity[name], 0) for name, table in uses.items()}
+    return value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()}
+
+
+def _move_axis(table: Any, source: int, target: int) -> Any:
+    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, source, target), table)

@@ -1,9 +1,9 @@
 """Where values lie: charts and score tables stored so that every premise is one slice, never a gather.
 
-An item is stored by its width and by the offsets of its other positions, beside the left end of its span (side "L", offsets
-counted from there) or its right end (side "R", offsets counted so that the left end of a span of the widest width is 0). At
-width w, all items of a rule are then boxes of these arrays whose corners are affine in w: a `View`. Axes of an array: the
-width, the other positions, the anchoring end, then the batch (and the semiring's own axes).
+An item is stored by its width and by the offsets of its other positions, beside the left end of its span (side "L",
+offsets counted from there) or its right end (side "R", offsets counted so that the left end of a span of the widest
+width is 0). At width w, all items of a rule are then boxes of these arrays whose corners are affine in w: a `View`.
+Axes of an array: the width, the other positions, the anchoring end, then the batch (and the semiring's own axes).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.deduction import Atom, Item, Position
+from structdep.deduction import Atom, Item, Position, Score
 
 Key = tuple[Any, ...]
 """Names an array: ("L" or "R", item name) for a chart, ("L", "R" or "-", score atom) for a skewed score table."""
 
 
 class Dim(NamedTuple):
-    """One axis of a box: its corner is `start + slope * width`; `axis` is where it goes in the grid, None if dropped."""
+    """One axis of a box: its corner is `start + slope * width`; `axis` is its place in the grid, None if dropped."""
 
     start: int
     slope: int
@@ -41,7 +41,8 @@ class View:
     rank: int
 
     def _corner(self, leaf: jax.Array, width: jax.Array | int) -> list[Any]:
-        return [d.start + d.slope * width if d.slope else d.start for d in self.dims] + [0] * (leaf.ndim - len(self.dims))
+        corner = [d.start + d.slope * width if d.slope else d.start for d in self.dims]
+        return corner + [0] * (leaf.ndim - len(corner))
 
     def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
         sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
@@ -88,7 +89,7 @@ class View:
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the arrays for sentences with nodes 0..widest, when widths are taken in blocks of at most `block` + 1."""
+    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths."""
 
     widest: int
     block: int
@@ -97,14 +98,13 @@ class Layout:
     def nodes(self) -> int:
         return self.widest + 1
 
-    def shape(self, side: str, item: Item, arity: int) -> tuple[int, ...]:
+    def shape(self, side: str, item: Item | Score, arity: int) -> tuple[int, ...]:
         """The shape of a chart, without the batch."""
         pad = self.block if side == "R" else 0
         offsets = [self.widest + 2 + pad] * (arity - 1)
-        if item.exterior:
+        if getattr(item, "exterior", ""):
             offsets[-1] = 3 * self.widest + 3 + pad
         return (*offsets, self.nodes + pad)
-
 
     def cell(self, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
         """Where the chart of side "L" has the item with its positions at these nodes."""
@@ -187,9 +187,11 @@ class Grid:
             anchors = [m for m, p in enumerate(atom.positions) if (p.name, p.shift) == (name, 0)]
             if anchors:
                 others = [p for m, p in enumerate(atom.positions) if m != anchors[0]]
-                return self._box((side, atom.symbol.name, anchors[0], *self._bases(others)), side, atom.positions[anchors[0]], others, self._bases(others))
-        others = list(atom.positions)
-        return self._box(("-", atom.symbol.name, None, *self._bases(others)), "L", Position(self.start), others, self._bases(others))
+                bases = self._bases(others)
+                key = (side, atom.symbol.name, anchors[0], *bases)
+                return self._box(key, side, atom.positions[anchors[0]], others, bases)
+        bases = self._bases(atom.positions)
+        return self._box(("-", atom.symbol.name, None, *bases), "L", Position(self.start), atom.positions, bases)
 
     def _bases(self, positions: Sequence[Position]) -> list[int]:
         left = [self.exterior == "left" and self._is_exterior(p.name) for p in positions]
@@ -227,7 +229,8 @@ def skew(table: jax.Array, key: Key, layout: Layout, zero: float) -> jax.Array:
     table = jnp.moveaxis(table, anchor, 0)
     for axis, base in enumerate(bases, start=1):
         size = (3 * layout.widest + 3 if base else layout.widest + 2) + pad
-        table = jnp.moveaxis(_skew(jnp.moveaxis(table, axis, 1), base + (layout.widest if side == "R" else 0), size, zero), 1, axis)
+        back = base + (layout.widest if side == "R" else 0)
+        table = jnp.moveaxis(_skew(jnp.moveaxis(table, axis, 1), back, size, zero), 1, axis)
     table = jnp.pad(table, [(0, pad)] + [(0, 0)] * (table.ndim - 1), constant_values=zero)
     return jnp.moveaxis(table, 0, len(bases))
 
@@ -235,7 +238,7 @@ def skew(table: jax.Array, key: Key, layout: Layout, zero: float) -> jax.Array:
 def _skew(table: jax.Array, back: int, size: int, zero: float) -> jax.Array:
     """out[i, o] = table[i, i + o - back] for o < size, zero outside the table: a pad and a reshape."""
     rows, columns, *rest = table.shape
-    full = rows + size
-    table = jnp.pad(table, [(0, 0), (back, max(0, full - back - columns))] + [(0, 0)] * len(rest), constant_values=zero)[:, :full]
-    flat = jnp.pad(table.reshape(rows * full, *rest), [(0, rows)] + [(0, 0)] * len(rest), constant_values=zero)
+    full, none = rows + size, [(0, 0)] * len(rest)
+    table = jnp.pad(table, [(0, 0), (back, max(0, full - back - columns)), *none], constant_values=zero)[:, :full]
+    flat = jnp.pad(table.reshape(rows * full, *rest), [(0, rows), *none], constant_values=zero)
     return flat.reshape(rows, full + 1, *rest)[:, :size]

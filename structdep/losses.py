@@ -1,4 +1,4 @@
-"""Training losses, one value a sentence: `scores`, `heads` and `lengths` as everywhere, differentiable in the scores."""
+"""Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def hinge(
     lengths: jax.Array | None = None,
     weight: float | jax.Array = 1.0,
 ) -> jax.Array:
-    """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, never negative.
+    """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, >= 0.
 
     `heads` must be trees of the system's class: see `nearest_tree`.
 

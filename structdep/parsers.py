@@ -1,4 +1,4 @@
-"""One function a system: `inside` with the chart chosen by the function's name, and transitions where they are scored."""
+"""One function a system: `inside` with the chart that its name says, and with transitions where they are scored."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Block:
 class Plan:
     """What the engine runs: `folds` in order, then `goal`.
 
-    `items` are the stored items before rewriting, for the traceback; `least` the least width at which a fold gives a value.
+    `items` are the stored items before rewriting, for the traceback; `least` is the least width of each fold's values.
     """
 
     system: DeductionSystem
@@ -61,14 +61,16 @@ class Plan:
         starts = sorted({w for w in self.least.values() if w <= widest})
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
-        axes = max(len(f.conclusion.variables | {v for t in f.terms for a in t for v in a.variables}) for f in self.folds) - 2
-        bounds += split(last, widest, axes)
-        return [Block(lo, hi, tuple(f for f in self.folds if self.least[f.conclusion.symbol] <= lo)) for lo, hi in bounds]
+        bounds += split(last, widest, max(len(fold.variables) for fold in self.folds) - 2)
+        return [Block(lo, hi, self._made_at(lo)) for lo, hi in bounds]
+
+    def _made_at(self, width: int) -> tuple[Fold, ...]:
+        return tuple(fold for fold in self.folds if self.least[fold.conclusion.symbol] <= width)
 
 
 @lru_cache(maxsize=64)
 def split(lo: int, hi: int, axes: int, most: int = MAX_BLOCKS) -> tuple[tuple[int, int], ...]:
-    """At most `most` blocks of the widths lo..hi, such that the padded work is least; sizes that divide into windows."""
+    """At most `most` blocks of the widths lo..hi, such that padded work is least, of sizes that divide into windows."""
     ends = [end for end in range(lo, hi + 1) if end == hi or any((end + 1) % length == 0 for length in (5, 6, 7, 8))]
     best: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {lo: (0.0, ())}
     for _ in range(most):

@@ -24,9 +24,9 @@ def argmax(
 ) -> jax.Array:
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
 
-    Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split. Where
-    no tree is allowed, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that a hinge
-    loss pushes down.
+    Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
+    Where no tree is allowed, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that
+    a hinge loss pushes down.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -35,7 +35,7 @@ def argmax(
     """
     semiring = semiring() if isinstance(semiring, type) else semiring
     if not semiring.idempotent:
-        raise ValueError(f"argmax needs a semiring with a best derivation, such as MaxPlus, not {type(semiring).__name__}")
+        raise ValueError(f"argmax needs a semiring with a best derivation: MaxPlus, say, not {type(semiring).__name__}")
     tables, lengths = problem(system, scores, lengths)
     lifted = {name: semiring.lift(name, table) for name, table in tables.items()}
     value, uses = run(system, semiring.chart(), True, *flat((lifted, lengths), lengths.ndim))
@@ -54,8 +54,9 @@ def arc_words(system: DeductionSystem, tables: dict[str, jax.Array]) -> int:
 def marginals(system: DeductionSystem, scores: T, lengths: jax.Array | None = None) -> T:
     """The probability of each score's use, in the shape of the scores: the gradient of the log-partition.
 
-    For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score); otherwise
-    those of derivations, where a tree counts once for each of its derivations. All zero where no tree is allowed.
+    For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score);
+    otherwise those of derivations, where a tree counts once for each of its derivations. All zero where no tree is
+    allowed.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -64,7 +65,11 @@ def marginals(system: DeductionSystem, scores: T, lengths: jax.Array | None = No
                [0.    , 0.    , 0.3333],
                [0.    , 0.3333, 0.    ]], dtype=float32)
     """
-    wide = jax.tree.map(lambda table: table.astype(jnp.promote_types(table.dtype, jnp.float32)), jax.tree.map(jnp.asarray, scores))
+
+    def widen(table: jax.Array) -> jax.Array:
+        return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
+
+    wide = jax.tree.map(widen, scores)
     return jax.grad(lambda s: inside(system, s, lengths, LogSum).sum())(wide)
 
 

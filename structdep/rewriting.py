@@ -34,6 +34,10 @@ class Fold:
         return f"{self.conclusion!r} = " + "  ⊕  ".join(" ".join(map(repr, term)) for term in self.terms)
 
     @property
+    def variables(self) -> frozenset[str]:
+        return self.conclusion.variables.union(*(atom.variables for term in self.terms for atom in term))
+
+    @property
     def steps(self) -> list[tuple[tuple[Atom, ...], Atom]]:
         return [(tuple(a for a in term if a.is_item), self.conclusion) for term in self.terms]
 
@@ -59,7 +63,9 @@ def unfold(system: DeductionSystem, present: Collection[str]) -> tuple[Fold, ...
     return tuple(Fold(_conclusion(heads[symbol]), tuple(terms)) for symbol, terms in folds.items())
 
 
-def _substitute(conclusion: Atom, product: Term, transient: Collection[Item | Score], products: list) -> Iterator[tuple[Atom, Term]]:
+def _substitute(
+    conclusion: Atom, product: Term, transient: Collection[Item | Score], products: list[tuple[Atom, Term]]
+) -> Iterator[tuple[Atom, Term]]:
     """The product with its transient premise replaced by each product that derives it."""
     premise = next((a for a in product if a.symbol in transient), None)
     if premise is None:
@@ -82,7 +88,8 @@ def _conclusion(conclusion: Atom) -> Atom:
 
 def _canonical(conclusion: Atom, product: Term) -> Term:
     """The product with the conclusion's positions named c0, c1, .. and those it sums named s0, s1, .."""
-    names = {p.name: q for p, q in zip(conclusion.positions, _conclusion(conclusion).positions, strict=True) if p.is_variable}
+    renamed = zip(conclusion.positions, _conclusion(conclusion).positions, strict=True)
+    names = {p.name: q for p, q in renamed if p.is_variable}
     summed = (p.name for atom in product for p in atom.positions if p.is_variable and p.name not in names)
     names |= {name: Position(f"s{m}") for m, name in enumerate(dict.fromkeys(summed))}
     return tuple(rename(atom, names) for atom in product)
@@ -90,7 +97,7 @@ def _canonical(conclusion: Atom, product: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """A premise with what was absorbed in it: at `positions`, a sum of products over k0, k1, .. (kept) and s0, .. (summed)."""
+    """A premise and what it absorbed: at `positions`, a sum of products over k0, k1, .. (kept) and s0, .. (summed)."""
 
     positions: tuple[Position, ...]
     exterior: str
@@ -112,7 +119,7 @@ class Part:
 
 
 def absorb(folds: Iterable[Fold]) -> tuple[Fold, ...]:
-    """Scores and sums of one premise alone move to where it is made; products that differ in one premise are added there."""
+    """Scores and sums of one premise move to where it is made; products that differ in one premise are added there."""
     result: list[Fold] = []
     derived: dict[Atom, Fold] = {}
     for fold in folds:
@@ -171,7 +178,7 @@ def _merge(pairs: list[tuple[tuple[Part, ...], Term]]) -> list[tuple[tuple[Part,
 
 
 def _hoist(parts: tuple[Part, ...], scores: Term) -> tuple[tuple[Part, ...], Term]:
-    """Scores of one premise that look at no summed position are multiplied after the sum, if nothing was added to them."""
+    """Scores of one premise that look at no summed position are multiplied after the sum, if nothing was added."""
     kept = []
     for part in parts:
         at = {f"k{m}": p for m, p in enumerate(part.positions)}
@@ -192,7 +199,7 @@ def share(folds: Iterable[Fold]) -> tuple[Fold, ...]:
     """A product of two premises that serves several conclusions becomes an item of its own."""
     folds = tuple(folds)
     cores = Counter((fold.conclusion.positions, _core(fold, term)) for fold in folds for term in fold.terms)
-    shared: dict[tuple, Atom] = {}
+    shared: dict[tuple[tuple[Position, ...], Term], Atom] = {}
     for (positions, core), times in cores.items():
         if times > 1 and len([a for a in core if a.is_item]) == 2 and all(p.is_variable for p in positions):
             name = repr(Fold(Atom(Item("·"), positions), (core,)))

@@ -33,14 +33,18 @@ def problem(system: DeductionSystem, scores: Tables, lengths: jax.Array | None =
     """
     tables = {name: _table(system, name, table) for name, table in named(scores).items()}
     if not tables:
-        raise ValueError(f"{system.name}: no scores given: give an array of arc scores, or a mapping with some of {sorted(system.declared)}")
+        names = sorted(system.declared)
+        raise ValueError(
+            f"{system.name}: no scores given: give an array of arc scores, or a mapping with some of {names}"
+        )
     batch, words = _shape(system, tables)
     lengths = _lengths(lengths, batch, words)
     dtype = jnp.result_type(*tables.values())
     if "arc" not in tables:
         tables["arc"] = jnp.zeros((*batch, words + 1, words + 1), dtype)
     nodes = words + 1 + system.last
-    return Problem({name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}, lengths)
+    masked = {name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}
+    return Problem(masked, lengths)
 
 
 def named(scores: Tables) -> dict[str, jax.Array]:
@@ -55,9 +59,13 @@ def _table(system: DeductionSystem, name: str, table: jax.Array) -> jax.Array:
     table = jnp.asarray(table)
     if not jnp.issubdtype(table.dtype, jnp.floating):
         raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
-    if jax.config.jax_debug_nans and not isinstance(table, jax.core.Tracer) and bool(jnp.isnan(table).any()):
+    debug_nans = jax.config.jax_debug_nans  # type: ignore[attr-defined]
+    if debug_nans and not isinstance(table, jax.core.Tracer) and bool(jnp.isnan(table).any()):
         where = [int(i) for i in np.argwhere(np.isnan(np.asarray(table, np.float32)))[0]]
-        raise ValueError(f"scores {name!r} hold {int(jnp.isnan(table).sum())} NaN, the first at {where}: forbid arcs by -inf, and look where NaN comes from")
+        raise ValueError(
+            f"scores {name!r} hold {int(jnp.isnan(table).sum())} NaN, the first at {where}: "
+            "forbid arcs by -inf, and look where NaN comes from"
+        )
     return table.astype(jnp.promote_types(table.dtype, jnp.float32))
 
 
@@ -68,8 +76,9 @@ def _shape(system: DeductionSystem, tables: Mapping[str, jax.Array]) -> tuple[tu
     for name, shape in found.items():
         if shape != found[first]:
             raise ValueError(
-                f"scores {first!r} {tables[first].shape} and {name!r} {tables[name].shape} do not fit: batch and words are {found[first]} "
-                f"and {shape}; tables of transitions have n+2 positions (with the sentinel), all others n+1"
+                f"scores {first!r} {tables[first].shape} and {name!r} {tables[name].shape} do not fit: batch and words "
+                f"are {found[first]} and {shape}; tables of transitions have n+2 positions (with the sentinel), "
+                "all others n+1"
             )
     return found[first]
 
@@ -80,7 +89,9 @@ def _shape_of(system: DeductionSystem, name: str, table: jax.Array) -> tuple[tup
     words = nodes - 1 - score.sentinel
     if table.ndim < arity or set(table.shape[table.ndim - arity :]) != {nodes} or words < 1:
         expected = ", ".join([f"n+{1 + score.sentinel}"] * arity)
-        raise ValueError(f"scores {name!r} have shape {table.shape}, expected [*batch, {expected}] with n >= 1 words: {CONVENTION}")
+        raise ValueError(
+            f"scores {name!r} have shape {table.shape}, expected [*batch, {expected}] with n >= 1 words: {CONVENTION}"
+        )
     return table.shape[: table.ndim - arity], words
 
 
@@ -91,9 +102,17 @@ def _lengths(lengths: jax.Array | None, batch: tuple[int, ...], words: int) -> j
     if not jnp.issubdtype(lengths.dtype, jnp.integer):
         raise TypeError(f"lengths must be integers (numbers of words), not {lengths.dtype}")
     if lengths.shape != batch:
-        raise ValueError(f"lengths have shape {lengths.shape}, the scores' batch is {batch}: give the number of words of each sentence")
-    if not isinstance(lengths, jax.core.Tracer) and lengths.size and not (0 <= int(lengths.min()) and int(lengths.max()) <= words):
-        raise ValueError(f"lengths go from {int(lengths.min())} to {int(lengths.max())}, but scores have room for 0 to {words} words (the root does not count)")
+        raise ValueError(
+            f"lengths have shape {lengths.shape}, the scores' batch is {batch}: "
+            "give the number of words of each sentence"
+        )
+    if lengths.size and not isinstance(lengths, jax.core.Tracer):
+        least, most = int(lengths.min()), int(lengths.max())
+        if least < 0 or most > words:
+            raise ValueError(
+                f"lengths go from {least} to {most}, but scores have room for 0 to {words} words "
+                "(the root does not count)"
+            )
     return lengths.astype(jnp.int32)
 
 

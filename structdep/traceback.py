@@ -1,8 +1,8 @@
 """From a filled chart down: one best derivation of each sentence, by visiting O(n) cells and recomputing only those.
 
-Every kind of item has a stack of cells to visit. A step takes the top of each stack, in all sentences at once, finds the
-best product that makes this cell (the first among equals: rules in their order, then splits from the left), notes its
-scores, and pushes its premises.
+Every kind of item has a stack of cells to visit. A step takes the top of each stack, in all sentences at once, finds
+the best product that makes this cell (the first among equals: rules in their order, then splits from the left), notes
+its scores, and pushes its premises.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class Choices:
         """For each product, how many splits there are, along each summed position."""
         return [(self.layout.nodes,) * len(summed_variables(self.fold, term)) for term in self.fold.terms]
 
-    def best(self, cell: jax.Array, lengths: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring) -> tuple[jax.Array, jax.Array]:
+    def best(
+        self, cell: jax.Array, lengths: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring
+    ) -> tuple[jax.Array, jax.Array]:
         """The number of the best product, `[batch]`, and the node of each variable, `[variables, batch]`."""
         at = dict(zip((p.name for p in self.fold.conclusion.positions), cell, strict=True))
         at |= {"": jnp.zeros_like(lengths), "n": lengths}
@@ -87,7 +89,7 @@ class Choices:
         return self.layout.nodes ** (len(summed) - 1 - summed.index(name)) if name in summed else 1
 
     def places(self, name: str, number: jax.Array, nodes: jax.Array) -> Iterable[tuple[jax.Array, jax.Array]]:
-        """Where the chosen product has items or scores of this name: whether, `[batch]`, and their positions, `[arity, batch]`."""
+        """Items or scores of this name in the chosen product: whether any, `[batch]`, and where, `[arity, batch]`."""
         rows = [[atom for atom in term if atom.symbol.name == name] for term in self.fold.terms]
         for slot in range(max(map(len, rows))):
             atoms = [row[slot] if slot < len(row) else None for row in rows]
@@ -105,7 +107,13 @@ State = tuple[dict[str, Stack], Arrays]
 
 
 def best_derivation(
-    plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, lengths: jax.Array, exists: jax.Array, semiring: Semiring
+    plan: Plan,
+    layout: Layout,
+    tables: Arrays,
+    charts: Arrays,
+    lengths: jax.Array,
+    exists: jax.Array,
+    semiring: Semiring,
 ) -> Arrays:
     """How often one best derivation uses each score: arrays like `tables`, all 0 in sentences where none `exists`."""
     kinds = {fold.conclusion.symbol.name: Choices(fold, layout) for fold in (*plan.items, plan.goal)}

@@ -7,10 +7,11 @@ shift, la, ra, reduce = (Score(name, sentinel=True) for name in ("shift", "la", 
 
 
 def arc_eager(transitions: bool = False) -> DeductionSystem:
-    """Projective trees as runs of the arc-eager transition system; item E1 rather than E0 where the left end has its head.
+    """Projective trees as runs of the arc-eager transition system; item E1, not E0, where the left end has its head.
 
-    A word i is shifted (then a left-arc gives it its head, at the right) or made a right dependent (then it is reduced).
-    `transitions` adds the scores `shift`, `la`, `ra`, `reduce`, all of `[s0, b0]`. A tree has several derivations.
+    A word i is shifted (then a left-arc gives it its head, at the right) or made a right dependent (then it is
+    reduced). `transitions` adds the scores `shift`, `la`, `ra`, `reduce`, all of `[s0, b0]`. A tree has several
+    derivations.
 
     Example:
         >>> print(arc_eager())
@@ -25,7 +26,8 @@ def arc_eager(transitions: bool = False) -> DeductionSystem:
     """
     E0, E1 = Item("E0"), Item("E1")
     left_arc, right_arc = Product((arc[j, i],)), Product((arc[k, i],))
-    name, scores = "arc_eager", (arc,)
+    name = "arc_eager"
+    scores: tuple[Score, ...] = (arc,)
     if transitions:
         name, scores = "arc_eager_transitions", (arc, shift, la, ra, reduce)
         left_arc, right_arc = left_arc * shift[k, i] * la[i, j], right_arc * ra[k, i] * reduce[i, j]

@@ -18,7 +18,7 @@ def arc_hybrid(transitions: bool = False) -> DeductionSystem:
           I[i,k]  I[k,j]  (arc[i,k] ⊕ arc[j,k])  ⊢  I[i,j]
           goal  I[0,n+1]
     """
-    I = Item("I")  # noqa: E741
+    I = Item("I")
     if not transitions:
         rule = I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]
         return DeductionSystem("arc_hybrid", axioms=(I[i, i + 1],), rules=(rule,), goal=I[0, n + 1])

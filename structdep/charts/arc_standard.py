@@ -1,7 +1,7 @@
-"""Arc-standard: projective trees, O(n^4) (Kuhlmann, Gómez-Rodríguez, Satta 2011), with the hook trick (Eisner, Satta 1999)."""
+"""Arc-standard: projective trees, O(n^4) (Kuhlmann, Gómez-Rodríguez, Satta 2011; hook trick: Eisner, Satta 1999)."""
 
 from structdep.charts.configurations import reduce_scores, shift
-from structdep.deduction import DeductionSystem, Item, Product, arc, indices, n
+from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
 
 i, g, k, h, j = indices("i g k h j")
 
@@ -9,9 +9,9 @@ i, g, k, h, j = indices("i g k h j")
 def arc_standard(transitions: bool = False) -> DeductionSystem:
     """Projective trees as runs of the arc-standard transition system: `[i,h,j]` goes from (σ, i|β) to (σ|h, j|β').
 
-    A part gets its head before it meets the part that holds it: L waits for its head h at the right, R for its head g at
-    the left, so that no rule has five positions. `transitions` adds the scores `shift[s0, b0]`, and for la (s0 → s1) and
-    ra (s1 → s0) `t[s0, b0]` and `t:s1[s1, s0]`. A tree has several derivations.
+    A part gets its head before it meets the part that holds it: L waits for its head h at the right, R for its head g
+    at the left, so that no rule has five positions. `transitions` adds the scores `shift[s0, b0]`, and for la (s0 → s1)
+    and ra (s1 → s0) `t[s0, b0]` and `t:s1[s1, s0]`. A tree has several derivations.
 
     Example:
         >>> print(arc_standard())
@@ -23,12 +23,13 @@ def arc_standard(transitions: bool = False) -> DeductionSystem:
           I[i,g,k]  R[k:j,g]  ⊢  I[i,g,j]
           goal  I[0,0,n+1]
     """
-    I, L, R = Item("I"), Item("L", exterior="right"), Item("R", exterior="left")  # noqa: E741
+    I, L, R = Item("I"), Item("L", exterior="right"), Item("R", exterior="left")
     push, left, left_front, right = Product(()), Product((arc[h, g],)), Product(()), Product((arc[g, h],))
-    name, scores = "arc_standard", (arc,)
+    name = "arc_standard"
+    scores: tuple[Score, ...] = (arc,)
     if transitions:
-        la, la_below, ra, ra_below = scores = tuple(s for s in reduce_scores("la", "ra") if not s.name.endswith(":full"))
-        name, scores = "arc_standard_transitions", (arc, shift, *scores)
+        la, la_below, _, ra, ra_below, _ = reduce_scores("la", "ra")
+        name, scores = "arc_standard_transitions", (arc, shift, la, la_below, ra, ra_below)
         push, left_front = Product((shift[g, k],)), Product((la[h, j],))
         left, right = left * la_below[g, h], right * ra_below[g, h] * ra[h, j]
     rules = (

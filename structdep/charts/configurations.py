@@ -7,7 +7,7 @@ shift = Score("shift", sentinel=True)
 
 
 def reduce_scores(*names: str) -> tuple[Score, ...]:
-    """The tables of each reduce transition t: `t[s0, b0]`, `t:s1[s1, s0]` and `t:full[s1, s0, b0]`. All are optional."""
+    """The tables of each reduce transition t: `t[s0, b0]`, `t:s1[s1, s0]` and `t:full[s1, s0, b0]`, all optional."""
     return tuple(Score(name + features, sentinel=True) for name in names for features in ("", ":s1", ":full"))
 
 

@@ -3,18 +3,25 @@
 from collections.abc import Sequence
 
 from structdep.charts.configurations import reduce, reduce_scores, shift
-from structdep.deduction import Atom, DeductionSystem, Item, Position, Product, arc, either, indices, n
+from structdep.deduction import Atom, DeductionSystem, Item, Position, Product, Score, arc, either, indices, n
 
-REDUCES = {("s0", "b0"): "la", ("s0", "s1"): "ra", ("s1", "s0"): "la'", ("s1", "s2"): "ra'", ("s1", "b0"): "la2", ("s0", "s2"): "ra2"}
+REDUCES = {
+    ("s0", "b0"): "la",
+    ("s0", "s1"): "ra",
+    ("s1", "s0"): "la'",
+    ("s1", "s2"): "ra'",
+    ("s1", "b0"): "la2",
+    ("s0", "s2"): "ra2",
+}
 """The reduce transitions of MH_4 by dependent and head (Gómez-Rodríguez, Shi, Lee 2018)."""
 
 
 def mhk(k: int, transitions: bool = False) -> DeductionSystem:
     """Mildly non-projective trees in time O(n^k): an item is a forest with heads h1 < .. < hm, whose yields are h1..hm.
 
-    k = 3 gives the projective trees, k = 4 covers 97 to 99 % of the sentences of most treebanks. `transitions` (k = 3 and
-    4) adds the scores of the MH_k transition system: `shift`, and `la`, `ra`, `la'`, `ra'`, `la2`, `ra2`, each with the
-    tables of `reduce_scores`. MH_k derives a tree in several ways: sums over it are about derivations.
+    k = 3 gives the projective trees, k = 4 covers 97 to 99 % of the sentences of most treebanks. `transitions` (k = 3
+    and 4) adds the scores of the MH_k transition system: `shift`, and `la`, `ra`, `la'`, `ra'`, `la2`, `ra2`, each with
+    the tables of `reduce_scores`. MH_k derives a tree in several ways: sums over it are about derivations.
 
     Raises:
         ValueError: k < 3, or transitions for k > 4.
@@ -32,12 +39,15 @@ def mhk(k: int, transitions: bool = False) -> DeductionSystem:
           goal  H2[0,n+1]
     """
     if k < 3:
-        raise ValueError(f"MH_k needs k >= 3 heads an item, not {k}: mhk(3) gives the projective trees, mhk(4) is usual")
+        raise ValueError(
+            f"MH_k needs k >= 3 heads an item, not {k}: mhk(3) gives the projective trees, mhk(4) is usual"
+        )
     if transitions and k > 4:
         raise ValueError(f"transitions are defined for mhk(3) and mhk(4), not for mhk({k}): score its arcs alone")
     H = {m: Item(f"H{m}") for m in range(2, k + 1)}
     h = indices(" ".join(f"h{m}" for m in range(1, k + 1)))
-    name, scores = f"mh{k}", (arc,)
+    name = f"mh{k}"
+    scores: tuple[Score, ...] = (arc,)
     if transitions:
         names = REDUCES.values() if k == 4 else ("la", "ra")
         name, scores = f"mh{k}_transitions", (arc, shift, *reduce_scores(*names))
@@ -56,7 +66,8 @@ def mhk(k: int, transitions: bool = False) -> DeductionSystem:
         for m in range(k, 2, -1)
         for d in range(1, m - 1)
     )
-    return DeductionSystem(name, axioms=(H[2][h[0], h[0] + 1],), rules=(*combine, *links), goal=H[2][0, n + 1], scores=scores)
+    axioms, goal = (H[2][h[0], h[0] + 1],), H[2][0, n + 1]
+    return DeductionSystem(name, axioms, (*combine, *links), goal, scores=scores)
 
 
 def _reduce(heads: Sequence[Position], head: Position, dependent: Position) -> Product:

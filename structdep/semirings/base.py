@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +21,11 @@ Product = tuple[Sequence[Value], int]
 Reader = Callable[[], Sequence[Product]]
 """Reads the products from where they are stored."""
 
-S = TypeVar("S", bound=type)
+T = TypeVar("T")
 
 
-def semiring(cls: S) -> S:
+@dataclass_transform(frozen_default=True)
+def semiring(cls: type[T]) -> type[T]:
     """Class decorator: a frozen dataclass that is a pytree, so that semirings with data pass through jit and grad."""
     return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
 
@@ -33,7 +34,7 @@ class Semiring:
     """The interface, and what all semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
 
     A semiring gives `sum`. It may refine `lift` (from scores to values) and `lower` (back, from the goal's value), and
-    `fold` and `pullback`, where the work is done.
+    `fold` and `pullback`, where the work is done: the sum of products, and its derivative.
 
     Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a = a, so derivations do not count.
@@ -75,6 +76,18 @@ class Semiring:
         """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
         return self.plus([self._product(factors, summed) for factors, summed in read()])
 
+    def pullback(self, read: Reader, value: Value, cotangent: Value, stage: Stage = at_once) -> list[list[Value]]:
+        """Cotangents of the factors of a fold, from that of its `value`."""
+        products = read()
+
+        def again(factors: list[list[Value]]) -> Value:
+            folded = self.fold(lambda: [(f, summed) for f, (_, summed) in zip(factors, products, strict=True)], stage)
+            return jax.tree.map(lambda new, old: jnp.broadcast_to(new, old.shape), folded, value)
+
+        _, pull = jax.vjp(again, [list(factors) for factors, _ in products])
+        (cotangents,) = pull(cotangent)
+        return cotangents
+
     def _product(self, factors: Sequence[Value], summed: int) -> Value:
         inner, outer = self._split(factors, summed)
         values = [self.sum(reduce(self.times, inner), tuple(range(summed)))] if inner else []
@@ -84,5 +97,9 @@ class Semiring:
         """The factors that vary along the summed axes, and the others, without these axes."""
         varies = [any(size > 1 for size in jax.tree.leaves(f)[0].shape[:summed]) for f in factors]
         inner = [f for f, does in zip(factors, varies, strict=True) if does]
-        outer = [jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[summed:]), f) for f, does in zip(factors, varies, strict=True) if not does]
+        outer = [
+            jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[summed:]), f)
+            for f, does in zip(factors, varies, strict=True)
+            if not does
+        ]
         return inner, outer

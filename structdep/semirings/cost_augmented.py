@@ -28,7 +28,10 @@ class CostAugmented(MaxPlus):
         nodes = table.shape[-1]
         gold = jnp.asarray(self.gold_heads)
         if gold.shape[:-1] != table.shape[:-2] or gold.shape[-1] + 1 > nodes:
-            raise ValueError(f"gold_heads have shape {gold.shape}, expected [*batch, n] for arc scores of shape {table.shape} (with n+1 or n+2 nodes)")
+            raise ValueError(
+                f"gold_heads have shape {gold.shape}, expected [*batch, n] for arc scores of shape {table.shape} "
+                "(with n+1 or n+2 nodes)"
+            )
         gold = jnp.pad(gold, [(0, 0)] * (gold.ndim - 1) + [(1, nodes - 1 - gold.shape[-1])])
         wrong = jnp.arange(nodes)[:, None] != gold[..., None, :]
         return table + self.weight * wrong

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from structdep.semirings.base import Product, Reader, Semiring, semiring
-from structdep.semirings.numerics import Stage, at_once, exp, unstack, window_sums
+from structdep.semirings.base import Reader, Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
+from structdep.semirings.numerics import Stage, at_once, exp, unstack, window_sums
 
 
 @semiring
@@ -19,7 +19,8 @@ class LogSum(Semiring):
     """Log-sum-exp: log Σ exp(score) over derivations; its gradient gives the marginals.
 
     Example:
-        >>> LogSum().sum(jnp.array([0.0, 0.0]), 0)
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.LogSum().sum(jnp.array([0.0, 0.0]), 0)
         Array(0.6931472, dtype=float32)
     """
 
@@ -39,7 +40,9 @@ class LogSum(Semiring):
         terms = terms.reshape(-1, *terms.shape[summed:])
         return window_sums(terms, 0) if summed else [terms]
 
-    def pullback(self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once) -> list[list[jax.Array]]:
+    def pullback(
+        self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once
+    ) -> list[list[jax.Array]]:
         """Cotangents of the factors of a fold: a product has the weight exp(product - value), shared by its factors."""
         value = _finite(value)
         shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
@@ -53,13 +56,20 @@ def sum_to(arrays: Any, shapes: Any, stage: Stage) -> Any:
     leaves, structure = jax.tree.flatten(arrays)
     wanted = jax.tree.leaves(shapes, is_leaf=lambda shape: isinstance(shape, tuple))
     while True:
-        axes = [next((a for a, size in enumerate(s) if size < x.shape[a]), None) for x, s in zip(leaves, wanted, strict=True)]
+        axes = [
+            next((a for a, size in enumerate(s) if size < x.shape[a]), None)
+            for x, s in zip(leaves, wanted, strict=True)
+        ]
         todo = [(number, axis) for number, axis in enumerate(axes) if axis is not None]
         if not todo:
             return jax.tree.unflatten(structure, leaves)
-        sums = stage(lambda leaves=leaves, todo=todo: [window_sums(leaves[number], axis) for number, axis in todo])
+        sums = stage(partial(_window_sums, [leaves[number] for number, _ in todo], [axis for _, axis in todo]))
         for (number, axis), parts in zip(todo, sums, strict=True):
             leaves[number] = jnp.expand_dims(reduce(jnp.add, unstack(parts, axis)), axis)
+
+
+def _window_sums(arrays: Sequence[jax.Array], axes: Sequence[int]) -> list[list[jax.Array]]:
+    return [window_sums(array, axis) for array, axis in zip(arrays, axes, strict=True)]
 
 
 def _finite(top: jax.Array) -> jax.Array:

@@ -18,7 +18,8 @@ class MaxPlus(Semiring):
     """Max-plus: the score of the best tree; its gradient is exactly one best tree, the first found among ties.
 
     Example:
-        >>> MaxPlus().sum(jnp.array([1.0, 3.0]), 0)
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.MaxPlus().sum(jnp.array([1.0, 3.0]), 0)
         Array(3., dtype=float32)
     """
 
@@ -29,7 +30,7 @@ class MaxPlus(Semiring):
 
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
         parts = stage(lambda: [self._windows(*product) for product in read()])
-        return stage(lambda: reduce(jnp.maximum, [self._product(*part) for part in parts]))
+        return stage(lambda: reduce(jnp.maximum, [self._joined(*part) for part in parts]))
 
     def _windows(self, factors: Sequence[jax.Array], summed: int) -> tuple[list[jax.Array], list[jax.Array]]:
         """A product's maxima over windows of the summed axes, and the factors that these axes leave out."""
@@ -39,5 +40,5 @@ class MaxPlus(Semiring):
         product = reduce(self.times, inner)
         return window_maxima(product.reshape(-1, *product.shape[summed:]), 0), outer
 
-    def _product(self, maxima: list[jax.Array], outer: list[jax.Array]) -> jax.Array:
+    def _joined(self, maxima: list[jax.Array], outer: list[jax.Array]) -> jax.Array:
         return reduce(self.times, [*([reduce(jnp.maximum, unstack(maxima))] if maxima else []), *outer])

@@ -1,12 +1,13 @@
 """Reductions and an exponential that XLA compiles into one vectorized loop on CPUs.
 
-jaxlib hands `jnp.sum` and `jnp.max` over many elements to a library that allocates its intermediate results, and calls a
-scalar `exp`: in a chart, two to four times slower than the loops that these functions become. Elsewhere they are `jnp`'s.
+jaxlib hands `jnp.sum` and `jnp.max` over many elements to a library that allocates its intermediate results, and calls
+a scalar `exp`: in a chart, two to four times slower than the loops that these functions become. Elsewhere they are
+`jnp`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 POWERS_OF_TWO = (1.0, 0.693147206, 0.240226469, 0.0555032878, 0.00961848898, 0.00133999316, 0.000153458079)
-"""Least greatest relative error (2e-9) of a polynomial for 2^f, |f| <= 1/2, fitted by iterated weighted least squares."""
+"""A polynomial for 2^f, |f| <= 1/2, of least greatest relative error (2e-9): by iterated weighted least squares."""
 
 
 @jax.custom_jvp
@@ -58,7 +59,9 @@ def windows(x: jax.Array, axis: int, longest: int) -> list[tuple[jax.Array, int]
     """
     size = x.shape[axis]
     rows = -(-size // longest)
-    length = min(range(-(-size // rows), max(longest // 2, 1) - 1, -1), key=lambda w: (size % w, -w)) if rows > 1 else size
+    length = (
+        min(range(-(-size // rows), max(longest // 2, 1) - 1, -1), key=lambda w: (size % w, -w)) if rows > 1 else size
+    )
     rows = size // length
     pieces = [x] if rows * length == size else [lax.slice_in_dim(x, 0, rows * length, axis=axis)]
     pieces = [pieces[0].reshape(*x.shape[:axis], rows, length, *x.shape[axis + 1 :])]
@@ -71,7 +74,9 @@ def windows(x: jax.Array, axis: int, longest: int) -> list[tuple[jax.Array, int]
 def window_maxima(x: jax.Array, axis: int) -> list[jax.Array]:
     """The greatest elements of windows along an axis, which still has to be reduced by `unstack`."""
     low = jnp.array(-jnp.inf, x.dtype)
-    return [lax.reduce(piece, low, lambda a, b: jnp.where(a > b, a, b), (place,)) for piece, place in windows(x, axis, 16)]
+    return [
+        lax.reduce(piece, low, lambda a, b: jnp.where(a > b, a, b), (place,)) for piece, place in windows(x, axis, 16)
+    ]
 
 
 def window_sums(x: jax.Array, axis: int) -> list[jax.Array]:
