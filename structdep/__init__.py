@@ -17,3 +17,4 @@ from structdep.semirings import Counting as Counting
 from structdep.semirings import LogSum as LogSum
 from structdep.semirings import MaxPlus as MaxPlus
 from structdep.semirings import Semiring as Semiring
+from structdep.semirings import semiring as semiring

@@ -80,6 +80,8 @@ def _(
     system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
     """d value = Σ uses · d score, over all scores."""
+    if not semiring.additive:
+        return jax.jvp(lambda *arrays: run(system, semiring, False, *arrays)[0], primals, tangents)
     value, uses = _value_and_uses(system, semiring, *primals)
     return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import jax
 import jax.numpy as jnp
 
-from structdep.semirings.numerics import Stage, at_once
+from structdep.semirings.numerics import Stage, at_once, sum_to
 
 Value = Any
 """An array, or a pytree of arrays, of semiring values: chart axes first, the semiring's own axes last."""
@@ -34,13 +34,16 @@ class Semiring:
     """The interface, and what all semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
 
     A semiring gives `sum`. It may refine `lift` (from scores to values) and `lower` (back, from the goal's value), and
-    `fold` and `pullback`, where the work is done: the sum of products, and its derivative.
+    `fold` and `weights`, where the work is done: the sum of products, and its derivative.
 
     Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
-    annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a = a, so derivations do not count.
+    annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a is a, as with a maximum: a value is
+    that of one derivation. `additive` says that values are numbers and `times` adds them: the derivative of a value then
+    counts uses of scores. Without it, derivatives are those of the operations.
     """
 
     idempotent: ClassVar[bool] = False
+    additive: ClassVar[bool] = True
     zero: ClassVar[Any] = -jnp.inf
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
@@ -76,17 +79,28 @@ class Semiring:
         """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
         return self.plus([self._product(factors, summed) for factors, summed in read()])
 
-    def pullback(self, read: Reader, value: Value, cotangent: Value, stage: Stage = at_once) -> list[list[Value]]:
-        """Cotangents of the factors of a fold, from that of its `value`."""
-        products = read()
+    def pullback(self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once) -> list[list[Any]]:
+        """Cotangents of the factors of a fold (additive values only): those of its products, shared by their factors."""
+        shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
 
-        def again(factors: list[list[Value]]) -> Value:
-            folded = self.fold(lambda: [(f, summed) for f, (_, summed) in zip(factors, products, strict=True)], stage)
-            return jax.tree.map(lambda new, old: jnp.broadcast_to(new, old.shape), folded, value)
+        def cotangents() -> list[jax.Array]:
+            products = [(reduce(self.times, factors), summed) for factors, summed in read()]
+            full = [jnp.broadcast_to(product, (*product.shape[:summed], *value.shape)) for product, summed in products]
+            return [weight * cotangent for weight in self.weights(full, [summed for _, summed in products], value)]
 
-        _, pull = jax.vjp(again, [list(factors) for factors, _ in products])
-        (cotangents,) = pull(cotangent)
-        return cotangents
+        wanted = [(array, shape) for array, own in zip(stage(cotangents), shapes, strict=True) for shape in own]
+        sums = iter(sum_to([array for array, _ in wanted], [shape for _, shape in wanted], stage))
+        return [[next(sums) for _ in own] for own in shapes]
+
+    def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
+        """The derivative of a fold's `value` by each term of its products; 0 where a term is -inf."""
+
+        def again(products: Sequence[jax.Array]) -> jax.Array:
+            sums = [self.sum(p, tuple(range(axes))) if axes else p for p, axes in zip(products, summed, strict=True)]
+            return self.plus(sums)
+
+        (weights,) = jax.vjp(again, list(products))[1](jnp.ones_like(value))
+        return [jnp.where(jnp.isneginf(p), 0, weight) for p, weight in zip(products, weights, strict=True)]
 
     def _product(self, factors: Sequence[Value], summed: int) -> Value:
         inner, outer = self._split(factors, summed)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
-from typing import Any
+from functools import reduce
 
 import jax
 import jax.numpy as jnp
@@ -40,36 +39,8 @@ class LogSum(Semiring):
         terms = terms.reshape(-1, *terms.shape[summed:])
         return window_sums(terms, 0) if summed else [terms]
 
-    def pullback(
-        self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once
-    ) -> list[list[jax.Array]]:
-        """Cotangents of the factors of a fold: a product has the weight exp(product - value), shared by its factors."""
-        value = _finite(value)
-        shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
-        weights = stage(lambda: [exp(reduce(self.times, factors) - value) * cotangent for factors, _ in read()])
-        cotangents = [[weight] * len(factors) for weight, factors in zip(weights, shapes, strict=True)]
-        return sum_to(cotangents, shapes, stage)
-
-
-def sum_to(arrays: Any, shapes: Any, stage: Stage) -> Any:
-    """Each array summed along the axes where its shape is to be 1, one axis of every array at a time."""
-    leaves, structure = jax.tree.flatten(arrays)
-    wanted = jax.tree.leaves(shapes, is_leaf=lambda shape: isinstance(shape, tuple))
-    while True:
-        axes = [
-            next((a for a, size in enumerate(s) if size < x.shape[a]), None)
-            for x, s in zip(leaves, wanted, strict=True)
-        ]
-        todo = [(number, axis) for number, axis in enumerate(axes) if axis is not None]
-        if not todo:
-            return jax.tree.unflatten(structure, leaves)
-        sums = stage(partial(_window_sums, [leaves[number] for number, _ in todo], [axis for _, axis in todo]))
-        for (number, axis), parts in zip(todo, sums, strict=True):
-            leaves[number] = jnp.expand_dims(reduce(jnp.add, unstack(parts, axis)), axis)
-
-
-def _window_sums(arrays: Sequence[jax.Array], axes: Sequence[int]) -> list[list[jax.Array]]:
-    return [window_sums(array, axis) for array, axis in zip(arrays, axes, strict=True)]
+    def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
+        return [exp(product - _finite(value)) for product in products]
 
 
 def _finite(top: jax.Array) -> jax.Array:

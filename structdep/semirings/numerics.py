@@ -7,8 +7,8 @@ a scalar `exp`: in a chart, two to four times slower than the loops that these f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -97,3 +97,23 @@ def _(axis: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple
 def unstack(pieces: Iterable[jax.Array], axis: int = 0) -> list[jax.Array]:
     """The rows of some arrays along an axis."""
     return [lax.index_in_dim(piece, row, axis, keepdims=False) for piece in pieces for row in range(piece.shape[axis])]
+
+
+def sum_to(arrays: Sequence[jax.Array], shapes: Sequence[tuple[int, ...]], stage: Stage) -> list[jax.Array]:
+    """Each array summed along the axes where its shape is to be 1, one axis of every array at a time."""
+    result = list(arrays)
+    while True:
+        axes = [
+            next((a for a, n in enumerate(shape) if n < x.shape[a]), None)
+            for x, shape in zip(result, shapes, strict=True)
+        ]
+        todo = [(number, axis) for number, axis in enumerate(axes) if axis is not None]
+        if not todo:
+            return result
+        sums = stage(partial(_window_sums, [(result[number], axis) for number, axis in todo]))
+        for (number, axis), parts in zip(todo, sums, strict=True):
+            result[number] = jnp.expand_dims(reduce(jnp.add, unstack(parts, axis)), axis)
+
+
+def _window_sums(arrays: Sequence[tuple[jax.Array, int]]) -> list[list[jax.Array]]:
+    return [window_sums(array, axis) for array, axis in arrays]
