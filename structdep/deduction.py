@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from structdep import scheduling
+from structdep import checks, scheduling
 
 
 @dataclass(frozen=True, order=True)
@@ -115,6 +115,11 @@ class Atom:
     @property
     def variables(self) -> frozenset[str]:
         return frozenset(p.name for p in self.positions if p.is_variable)
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether it names the root, the last word or the sentinel."""
+        return any(not p.is_variable for p in self.positions)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -244,7 +249,7 @@ class DeductionSystem:
     def __post_init__(self) -> None:
         content = (self.name, self.axioms, self.rules, self.goal, self.scores, self.unambiguous)
         object.__setattr__(self, "_hash", hash(content))
-        scheduling.check(self)
+        checks.check(self)
 
     def __hash__(self) -> int:
         return self._hash

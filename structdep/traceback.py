@@ -24,6 +24,7 @@ from structdep.engine import Arrays
 from structdep.layout import Layout
 from structdep.plan import Plan
 from structdep.rewriting import Fold
+from structdep.scheduling import width_of_axiom
 from structdep.semirings import Semiring
 
 
@@ -117,7 +118,7 @@ def best_derivation(
 ) -> Arrays:
     """How often one best derivation uses each score: arrays like `tables`, all 0 in sentences where none `exists`."""
     kinds = {fold.conclusion.symbol.name: Choices(fold, layout) for fold in (*plan.items, plan.goal)}
-    axioms = {axiom.symbol.name: axiom.span[1].shift for axiom in plan.system.axioms}
+    axioms = [(axiom.symbol.name, width_of_axiom(axiom)) for axiom in plan.system.axioms]
     stacks = {name: _empty(kind.fold.conclusion, layout, len(lengths)) for name, kind in kinds.items()}
     goal = plan.goal.conclusion.symbol.name
     stacks[goal] = stacks[goal]._replace(size=exists.astype(jnp.int32))
@@ -135,7 +136,9 @@ def best_derivation(
         for premise, kind in kinds.items():
             for wanted, place in kinds[name].places(premise, number, nodes):
                 left, right = (place[end] for end in kind.fold.conclusion.ends)
-                wanted &= active & (right - left != axioms.get(premise, -1))
+                wanted &= active
+                for width in (width for name, width in axioms if name == premise):
+                    wanted &= right - left != width
                 stacks = stacks | {premise: stacks[premise].push(place, wanted)}
         return stacks, uses
 

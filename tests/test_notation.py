@@ -59,6 +59,17 @@ def declare(
         (I[i, i] * I[i, j] * arc[i, j] >> J[i, j], r"I\[i,i\] names the position i twice"),
         (I[i, j] * arc[0, j] >> J[i, j], "positions 0 and n stand in rules for the goal alone"),
         (I[0, j] * arc[0, j] >> J[0, j], r"in a conclusion only if it is the goal I\[0,n\+1\]"),
+        (I[i, j] * arc[i, j] >> T[i, i, j], r"T\[i,i,j\] names the position i twice"),
+        (I[i, j] * arc[i, j] >> J[i, j + 1], r"J\[i,j\+1\] must name plain positions: shift those of the premises"),
+        (
+            I[i, k] * I[k + 1, j + 1] * arc[i, j] >> J[i, j],
+            "must begin where the conclusion does, at i, and end with it",
+        ),
+        (I[i + 1, j + 1] * arc[i, j] >> J[i, j], "must begin where the conclusion does, at i, and end with it, at j"),
+        (I[i, j + 1] * arc[i, j] >> I[i, j], r"the premise I\[i,j\+1\] can be wider than the conclusion"),
+        (I[i, k + 2] * I[k, j] * arc[i, j] >> J[i, j], r"the premise I\[i,k\+2\] can be wider than the conclusion"),
+        (J[i, k] * I[k, j] * arc[i, k] >> J[i, j], r"no axiom leads to J\[i,k\], which follows only from itself"),
+        (I[i, k] * I[k, j] * either(I[i, k], arc[i, k]) >> I[i, j], "alternatives are of scores"),
     ],
 )
 def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> None:
@@ -75,6 +86,13 @@ def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> N
         (lambda: declare(goal=I[1, n]), r"the goal I\[1,n\] must span the sentence: 0 to n, or 0 to the sentinel n\+1"),
         (lambda: declare(axioms=(I[i, j],)), r"write the axiom I\[i,j\] from its left end on"),
         (lambda: declare(axioms=(I[0, 1],)), r"write the axiom I\[0,1\] from its left end on"),
+        (lambda: declare(axioms=(AXIOM, AXIOM)), r"the axiom I\[i,i\+1\] is given twice"),
+        (lambda: declare(axioms=(AXIOM, I[i, i + 2])), r"the rule  I\[i,k\].*  also derives the axiom I\[i,i\+2\]"),
+        (
+            lambda: declare(I[i, j] * Score("arc", True)[i, j] >> J[i, j]),
+            "different things of one name: Score.*sentinel=True",
+        ),
+        (lambda: DeductionSystem("mine", (AXIOM,), (I[i, k] * I[k, j] >> I[i, j],), GOAL, scores=()), "declares `arc`"),
         (lambda: declare(I[i, k] * I[k, j] >> I[i, k, j]), r"I\[i,k,j\] has 3 positions, elsewhere I has 2"),
         (lambda: declare(I[i, j] * arc[i, j] >> I[i, j]), r"the rule  I.*  also derives the axiom I\[i,i\+1\]"),
         (
