@@ -9,7 +9,7 @@ from structdep.deduction import DeductionSystem
 from structdep.inside import inside
 from structdep.scores import Tables, named
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
-from structdep.trees import heads_to_arcs
+from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
 
 def hinge(
@@ -54,8 +54,14 @@ def gold_score(
     Where all derivations of a tree have one score, it is the sum of its arcs; else a chart in which all other arcs are
     forbidden.
     """
+    check_trees_unless_traced(heads, lengths)
     tables, gold = named(scores), heads_to_arcs(heads, lengths)
-    arcs = tables.get("arc", jnp.zeros(gold.shape))
+    arcs = jnp.asarray(tables.get("arc", jnp.zeros(gold.shape)))
+    if arcs.shape != gold.shape:
+        expected = (*arcs.shape[:-2], arcs.shape[-1] - 1)
+        raise ValueError(
+            f"heads have shape {jnp.shape(heads)}, expected {expected}: one head for each word of scores {arcs.shape}"
+        )
     if tables.keys() == {"arc"} and (semiring.idempotent or system.unambiguous):
         return jnp.where(gold, arcs, 0).astype(jnp.promote_types(arcs.dtype, jnp.float32)).sum((-2, -1))
     return inside(system, tables | {"arc": jnp.where(gold, arcs, -jnp.inf)}, lengths, semiring)

@@ -11,7 +11,7 @@ from structdep.deduction import DeductionSystem
 from structdep.inside import flat, inside, run
 from structdep.scores import Tables, problem
 from structdep.semirings import LogSum, MaxPlus, Semiring
-from structdep.trees import heads_to_arcs
+from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
 T = TypeVar("T", bound=Tables)
 
@@ -81,4 +81,5 @@ def nearest_tree(system: DeductionSystem, heads: jax.Array, lengths: jax.Array |
         >>> sd.nearest_tree(sd.charts.eisner(), jnp.array([3, 4, 0, 3]))
         Array([3, 3, 0, 3], dtype=int32)
     """
+    check_trees_unless_traced(heads, lengths)
     return argmax(system, heads_to_arcs(heads, lengths).astype(jnp.float32), lengths)

@@ -97,6 +97,12 @@ def check_trees(heads: ArrayLike, lengths: ArrayLike | None = None) -> None:
         raise ValueError(f"{where}heads {sentence} are no tree: {_problem(sentence)}")
 
 
+def check_trees_unless_traced(heads: ArrayLike, lengths: ArrayLike | None = None) -> None:
+    """`check_trees` where the heads are known, not while a program is being traced."""
+    if not any(isinstance(array, jax.core.Tracer) for array in (heads, lengths)):
+        check_trees(heads, lengths)
+
+
 def _problem(heads: Sequence[int]) -> str:
     for word, head in enumerate(heads, start=1):
         if not 0 <= head <= len(heads):

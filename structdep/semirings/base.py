@@ -38,7 +38,7 @@ class Semiring:
 
     Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a is a, as with a maximum: a value is
-    that of one derivation. `additive` says that values are numbers and `times` adds them: the derivative of a value then
+    that of one derivation. `additive` says that values are numbers and that `times` adds: the derivative of a value then
     counts uses of scores. Without it, derivatives are those of the operations.
     """
 
@@ -80,7 +80,7 @@ class Semiring:
         return self.plus([self._product(factors, summed) for factors, summed in read()])
 
     def pullback(self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once) -> list[list[Any]]:
-        """Cotangents of the factors of a fold (additive values only): those of its products, shared by their factors."""
+        """Cotangents of the factors of a fold (additive values only): those of its products, shared by factors."""
         shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
 
         def cotangents() -> list[jax.Array]:
