@@ -38,8 +38,8 @@ class Semiring:
 
     Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a is a, as with a maximum: a value is
-    that of one derivation. `additive` says that values are numbers and that `times` adds: the derivative of a value then
-    counts uses of scores. Without it, derivatives are those of the operations.
+    that of one derivation. `additive` says that values are numbers and `times` adds: the derivative of a value
+    then counts uses of scores. Without it, derivatives are those of the operations.
     """
 
     idempotent: ClassVar[bool] = False
