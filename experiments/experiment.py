@@ -80,8 +80,8 @@ class Experiment:
         }
         self.run.save(epoch, state, entry)
         progress.console.print(
-            f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {entry['sentences_per_second']:6.0f} sentences/s"
-            f"  loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}",
+            f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  "
+            f"{entry['sentences_per_second']:6.0f} sentences/s  loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}",
             highlight=False,
         )
 

@@ -14,6 +14,7 @@ from experiments.config import Config
 from experiments.demo_treebank import write_demo_treebank
 from experiments.download import download
 from experiments.experiment import Experiment
+from experiments.memory import keep_freed_memory
 from experiments.scorers import LOSSES, PARSERS
 from experiments.treebank import VARIABLE, Treebank, find_treebank
 
@@ -68,6 +69,7 @@ def treebank(options: argparse.Namespace) -> Treebank:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what the user can mend is told without a traceback."""
     options = parser().parse_args(arguments)
+    keep_freed_memory()
     config = Config(options.lang, options.parser, options.loss, options.seed, epochs=options.epochs)
     console = Console()
     try:
