@@ -79,11 +79,10 @@ class Experiment:
             "las": 100 * dev.all.las,
         }
         self.run.save(epoch, state, entry)
-        progress.console.print(
-            f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  "
-            f"{entry['sentences_per_second']:6.0f} sentences/s  loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}",
-            highlight=False,
-        )
+        speed = f"{entry['sentences_per_second']:6.0f} sentences/s"
+        scores = f"loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
+        line = f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {speed}  {scores}"
+        progress.console.print(line, highlight=False)
 
     def _scores(self, state: State, split: str, write: bool = False) -> Evaluation:
         sentences = self.corpus.splits[split]

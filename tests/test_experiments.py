@@ -1,0 +1,257 @@
+"""Runs on a small treebank: training learns, resumes, repeats itself, and leaves what it says."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from flax import nnx
+from rich.console import Console
+
+from experiments import demo, ud
+from experiments.compiled import Compiled
+from experiments.config import Config
+from experiments.corpus import nearest_trees
+from experiments.demo_treebank import write_demo_treebank
+from experiments.encoder import BiLSTM
+from experiments.evaluation import evaluate
+from experiments.experiment import Experiment
+from experiments.prediction import Predictions
+from experiments.report import Report
+from experiments.scorers import LOSSES, PARSERS
+from experiments.training import State
+from experiments.treebank import Treebank, read
+from experiments.vocabulary import Vocabulary
+from structdep.trees import is_projective
+
+TINY = Config(
+    parser="eisner",
+    word_vectors=16,
+    character_vectors=8,
+    character_states=16,
+    states=32,
+    layers=1,
+    scorer_features=16,
+    labeler_features=8,
+    epochs=3,
+    words_per_batch=100,
+    max_shapes=1,
+    learning_rate=1e-2,
+)
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Treebank:
+    """The first sentences of the demonstration treebank: 40 to train on, 15 for dev and test."""
+    whole = write_demo_treebank(tmp_path_factory.mktemp("whole"))
+    folder = tmp_path_factory.mktemp("part")
+    for path, sentences in ((whole.train, 40), (whole.dev, 15), (whole.test, 15)):
+        assert path is not None
+        blocks = path.read_text(encoding="utf-8").split("\n\n")
+        (folder / path.name).write_text("\n\n".join(blocks[:sentences]) + "\n\n", encoding="utf-8")
+    return Treebank("demo", *(folder / f"demo-ud-{split}.conllu" for split in ("train", "dev", "test")))
+
+
+def experiment(treebank: Treebank, folder: Path, config: Config = TINY) -> Experiment:
+    return Experiment(config, treebank, folder, Console(quiet=True))
+
+
+@pytest.fixture(scope="module")
+def finished(treebank: Treebank, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Report]:
+    """A whole run, with its report."""
+    made = experiment(treebank, tmp_path_factory.mktemp("runs") / "finished")
+    made.train()
+    return made, made.report()
+
+
+def without_times(log: list[dict[str, float]]) -> list[dict[str, float]]:
+    return [{name: entry[name] for name in ("epoch", "step", "loss", "uas", "las")} for entry in log]
+
+
+def last_state(made: Experiment) -> list[np.ndarray]:
+    _, state = made.run.last(made.trainer.start())
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_few_steps_lower_the_loss(parser: str, loss: str, treebank: Treebank, tmp_path: Path) -> None:
+    config = replace(TINY, parser=parser, loss=loss, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0)
+    trainer = experiment(treebank, tmp_path, replace(config, recurrent_dropout=0.0, warm_up=0.0)).trainer
+    (batch, *_) = trainer.batches(0)
+    trees, state, losses = batch.heads, trainer.start(), []
+    for _ in range(6):
+        state, value = trainer.step(state, batch, trees)
+        losses.append(float(value))
+    assert losses[-1] < 0.9 * losses[0] and int(state.step) == 6
+
+
+def test_training_learns(finished: tuple[Experiment, Report]) -> None:
+    log = finished[0].run.log()
+    assert [entry["epoch"] for entry in log] == [1, 2, 3]
+    assert log[-1]["loss"] < 0.8 * log[0]["loss"] and all(0 < entry["uas"] <= 100 for entry in log)
+    assert all(entry["sentences_per_second"] > 0 and entry["minutes"] > 0 for entry in log)
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(
+    treebank: Treebank, tmp_path: Path, finished: tuple[Experiment, Report]
+) -> None:
+    for _ in range(TINY.epochs):
+        experiment(treebank, tmp_path / "run").train(minutes=0)
+    resumed = experiment(treebank, tmp_path / "run")
+    assert without_times(resumed.run.log()) == without_times(finished[0].run.log())
+    for here, there in zip(last_state(resumed), last_state(finished[0]), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_a_log_line_without_its_checkpoint_is_written_anew(treebank: Treebank, tmp_path: Path) -> None:
+    killed = experiment(treebank, tmp_path / "run")
+    killed.train(minutes=0)
+    killed.run._write_log([*killed.run.log(), killed.run.log()[0] | {"epoch": 2}])
+    experiment(treebank, tmp_path / "run").train(minutes=0)
+    assert [entry["epoch"] for entry in killed.run.log()] == [1, 2]
+
+
+def test_same_seed_same_result_other_seed_other(
+    treebank: Treebank, tmp_path: Path, finished: tuple[Experiment, Report]
+) -> None:
+    again = experiment(treebank, tmp_path / "again")
+    other = experiment(treebank, tmp_path / "other", replace(TINY, seed=2))
+    again.train(minutes=0)
+    other.train(minutes=0)
+    first = without_times(finished[0].run.log())[0]
+    assert without_times(again.run.log()) == [first] != without_times(other.run.log())
+
+
+def test_a_folder_holds_one_configuration(treebank: Treebank, finished: tuple[Experiment, Report]) -> None:
+    folder = finished[0].run.folder
+    with pytest.raises(ValueError, match=r"another configuration \(seed: 9, not 1; states: 64, not 32\): write --name"):
+        experiment(treebank, folder, replace(TINY, seed=9, states=64))
+    assert Config.read(folder / "config.json") == TINY
+
+
+def test_the_best_epoch_is_reported(finished: tuple[Experiment, Report]) -> None:
+    made, report = finished
+    best = max(made.run.log(), key=lambda entry: entry["uas"])
+    assert made.run.log()[report.epoch - 1]["uas"] == best["uas"]
+    assert 100 * report.evaluations["dev"].all.uas == pytest.approx(best["uas"])
+
+
+def test_predicted_files_keep_everything_else(treebank: Treebank, finished: tuple[Experiment, Report]) -> None:
+    made, report = finished
+    for split in ("dev", "test"):
+        gold, predicted = getattr(treebank, split), made.run.folder / f"{split}.conllu"
+        pairs = list(zip(*(path.read_text(encoding="utf-8").splitlines() for path in (gold, predicted)), strict=True))
+        words = [(one.split("\t"), other.split("\t")) for one, other in pairs if re.match(r"\d+\t", one)]
+        assert all(one == other for one, other in pairs if not re.match(r"\d+\t", one))
+        assert all(one[:6] + one[8:] == other[:6] + other[8:] for one, other in words)
+        assert any("-" in one.split("\t")[0] for one, _ in pairs) and any(one.startswith("#") for one, _ in pairs)
+        right = sum(one[6] == other[6] for one, other in words)
+        assert report.evaluations[split].all.uas_correct == right and len(read(predicted)) == 15
+
+
+def test_reports_say_what_was_measured(finished: tuple[Experiment, Report]) -> None:
+    made, report = finished
+    values = json.loads((made.run.folder / "report.json").read_text(encoding="utf-8"))
+    assert values["results"]["test"]["groups"]["all"]["uas"] == 100 * report.evaluations["test"].all.uas
+    assert values["seconds"]["training"]["compiling"] > 0 and values["seconds"]["test"]["decoding"] > 0
+    text = (made.run.folder / "report.md").read_text(encoding="utf-8")
+    assert f"| all | {report.evaluations['dev'].all.total} | {100 * report.evaluations['dev'].all.uas:.2f} |" in text
+
+
+def test_evaluation_counts_by_gold_arc(treebank: Treebank) -> None:
+    sentences = read(treebank.dev)
+    flat = evaluate(sentences, Predictions([0 * s.heads for s in sentences], [("root",) * len(s) for s in sentences]))
+    groups, words = flat.groups, sum(map(len, sentences))
+    assert groups["root"].las == 1 and flat.all.uas_correct == groups["root"].total and flat.exact == 0
+    assert groups["crossing"].total + groups["not crossing"].total == flat.all.total == words
+    assert sum(groups[name].total for name in groups if name.startswith("length")) == words - groups["root"].total
+    perfect = evaluate(sentences, Predictions([s.heads for s in sentences], [s.deprels for s in sentences]))
+    assert perfect.exact == len(sentences) and all(c.las == 1 for c in perfect.groups.values() if c.total)
+
+
+def test_nearest_trees_are_the_sentences_own_within_the_class(treebank: Treebank) -> None:
+    sentences = read(treebank.train)
+    vocabulary = Vocabulary.of(sentences)
+    projective = nearest_trees(sentences, vocabulary, PARSERS["eisner"].trees)
+    for sentence, tree in zip(sentences, projective, strict=True):
+        assert is_projective(tree) and (is_projective(sentence.heads) == (tree == sentence.heads).all())
+    mh4 = nearest_trees(sentences, vocabulary, PARSERS["mh4-two"].trees)
+    assert all((tree == sentence.heads).all() for sentence, tree in zip(sentences, mh4, strict=True))
+
+
+def test_lstm_states_do_not_depend_on_padding() -> None:
+    layer = BiLSTM(3, 8, 0.0, rngs=nnx.Rngs(0))
+    x, lengths = jax.random.normal(jax.random.key(0), (2, 5, 3)), np.array([5, 3])
+    longer = np.pad(x, ((0, 0), (0, 2), (0, 0)), constant_values=7.0)
+    states, again = layer(x, lengths, None), layer(longer, lengths, None)
+    np.testing.assert_allclose(states, again[:, :5], atol=1e-6)
+    np.testing.assert_allclose(states[1, :3], layer(x[1:, :3], lengths[1:], None)[0], atol=1e-6)
+    assert not np.asarray(states[1, 3:]).any()
+
+
+def test_functions_are_compiled_once_a_shape() -> None:
+    double = Compiled(lambda x: 2 * x)
+    for size in (2, 3, 2, 3):
+        assert double(np.ones(size)).shape == (size,)
+    assert len(double.programs) == 2 and double.seconds > 0 and double.spent > 0
+
+
+def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = replace(TINY, epochs=1, words_per_batch=1000)
+    assert demo.main(["--runs", str(tmp_path)], config, ("eisner", "mh3")) == 0
+    printed = capsys.readouterr().out
+    assert "crossing arcs" in printed and printed.count("epoch   1/1") == 2
+    assert (tmp_path / "demo" / "mh3" / "report.md").is_file()
+
+
+@pytest.fixture
+def small_defaults(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The command line with a model that trains in seconds."""
+    monkeypatch.setattr(ud, "Config", lambda *given, **named: replace(TINY, **_named(given), **named))
+    yield
+
+
+def _named(values: tuple[object, ...]) -> dict[str, object]:
+    return dict(zip(("lang", "parser", "loss", "seed"), values, strict=True))
+
+
+def test_command_line_trains_and_resumes(
+    small_defaults: None, treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--lang", "demo", "--parser", "eisner", "--epochs", "2", "--runs", str(tmp_path), "--name", "short"]
+    assert ud.main([*command, "--minutes", "0"]) == 0
+    assert ud.main(command) == 0
+    assert [entry["epoch"] for entry in map(json.loads, (tmp_path / "short" / "log.jsonl").open())] == [1, 2]
+    assert "Exact match" in capsys.readouterr().out
+    assert ud.main([*command, "--seed", "3"]) == 1
+    assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = ["--runs", str(tmp_path / "runs")]
+    assert ud.main(["--lang", "got", "--treebanks", str(tmp_path), *runs]) == 1
+    assert "looked for got-ud-train.conllu" in capsys.readouterr().err
+    assert ud.main(["--lang", "got", "--download", *runs]) == 1
+    assert "write --version, such as 2.0" in capsys.readouterr().err
+    for wrong in (["--parser", "mh5"], ["--loss", "mse"], []):
+        with pytest.raises(SystemExit):
+            ud.main([*wrong, *(["--lang", "got"] if wrong else [])])
+    assert "the following arguments are required: --lang" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_help_tells_where_treebanks_are_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        ud.main(["--help"])
+    text = capsys.readouterr().out
+    assert exit_.value.code == 0 and "$STRUCTDEP_TREEBANKS" in text and "mh4-hybrid" in text
+
+
+def test_a_state_is_a_pytree(finished: tuple[Experiment, Report]) -> None:
+    state = finished[0].trainer.start()
+    assert isinstance(jax.tree.map(lambda leaf: leaf, state), State)
