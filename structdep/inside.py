@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from structdep.cells import goal_value
 from structdep.deduction import DeductionSystem
@@ -30,7 +31,7 @@ GROUP_BYTES = {"cpu": 1 << 25}
 def inside(
     system: DeductionSystem,
     scores: Tables,
-    lengths: jax.Array | None = None,
+    lengths: ArrayLike | None = None,
     semiring: Semiring | type[Semiring] = MaxPlus,
 ) -> Any:
     """The semiring sum over all derivations of the product of their scores.
@@ -113,14 +114,14 @@ def run(
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]
-    size = _group_size(made, nodes, batch)
-    groups = -(-batch // size)
+    size = _group_size(made, nodes, max(batch, 1))
+    groups = max(-(-batch // size), 1)
 
     def split(leaf: jax.Array) -> jax.Array:
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
         return padded.reshape(groups, size, *leaf.shape[1:])
 
-    if groups == 1:
+    if groups == 1 and batch:
         return _parse(made, semiring, derive, tables, lengths)
     arrays = jax.tree.map(split, (tables, lengths))
     result = jax.lax.map(lambda group: _parse(made, semiring, derive, *group), arrays)
@@ -151,7 +152,7 @@ def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths
     if semiring.idempotent:
         value = goal(tables, charts)
         uses = best_derivation(
-            made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, value > -jnp.inf, semiring
+            made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, value != semiring.zero, semiring
         )
     else:
         value, seed = jax.vjp(goal, tables, charts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 from structdep.inside import inside
@@ -15,8 +16,8 @@ from structdep.trees import check_trees_unless_traced, heads_to_arcs
 def hinge(
     system: DeductionSystem,
     scores: Tables,
-    heads: jax.Array,
-    lengths: jax.Array | None = None,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
     weight: float | jax.Array = 1.0,
 ) -> jax.Array:
     """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, >= 0.
@@ -32,7 +33,7 @@ def hinge(
     return jnp.maximum(worst - gold_score(system, scores, heads, lengths, MaxPlus()), 0)
 
 
-def nll(system: DeductionSystem, scores: Tables, heads: jax.Array, lengths: jax.Array | None = None) -> jax.Array:
+def nll(system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
     """Negative log-likelihood, `log Z - score(gold)`: f32 `[*batch]`.
 
     For an ambiguous system, such as MH_k, a tree's probability is that of all its derivations. `heads` must be
@@ -47,7 +48,7 @@ def nll(system: DeductionSystem, scores: Tables, heads: jax.Array, lengths: jax.
 
 
 def gold_score(
-    system: DeductionSystem, scores: Tables, heads: jax.Array, lengths: jax.Array | None, semiring: Semiring
+    system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None, semiring: Semiring
 ) -> jax.Array:
     """The semiring sum over the derivations of the tree `heads`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
+from jax.typing import ArrayLike
 
 from structdep import charts
 from structdep.inside import inside
@@ -15,7 +15,7 @@ Kind = Semiring | type[Semiring]
 
 
 def eisner(
-    scores: Tables, lengths: jax.Array | None = None, semiring: Kind = MaxPlus, *, single_root: bool = False
+    scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus, *, single_root: bool = False
 ) -> Any:
     """Projective trees by Eisner's system, each derived once; see `inside`.
 
@@ -27,22 +27,22 @@ def eisner(
     return inside(charts.eisner(single_root), scores, lengths, semiring)
 
 
-def arc_standard(scores: Tables, lengths: jax.Array | None = None, semiring: Kind = MaxPlus) -> Any:
+def arc_standard(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Projective trees by arc-standard's transitions; see `inside`."""
     return inside(charts.arc_standard(_scores_transitions(scores)), scores, lengths, semiring)
 
 
-def arc_hybrid(scores: Tables, lengths: jax.Array | None = None, semiring: Kind = MaxPlus) -> Any:
+def arc_hybrid(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Projective trees by arc-hybrid's transitions; see `inside`."""
     return inside(charts.arc_hybrid(_scores_transitions(scores)), scores, lengths, semiring)
 
 
-def arc_eager(scores: Tables, lengths: jax.Array | None = None, semiring: Kind = MaxPlus) -> Any:
+def arc_eager(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Projective trees by arc-eager's transitions; see `inside`."""
     return inside(charts.arc_eager(_scores_transitions(scores)), scores, lengths, semiring)
 
 
-def mhk(scores: Tables, k: int = 4, lengths: jax.Array | None = None, semiring: Kind = MaxPlus) -> Any:
+def mhk(scores: Tables, k: int = 4, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Mildly non-projective trees by MH_k, k >= 3; see `inside`.
 
     Example:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 from structdep.inside import flat, inside, run
@@ -13,13 +14,11 @@ from structdep.scores import Tables, problem
 from structdep.semirings import LogSum, MaxPlus, Semiring
 from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
-T = TypeVar("T", bound=Tables)
-
 
 def argmax(
     system: DeductionSystem,
     scores: Tables,
-    lengths: jax.Array | None = None,
+    lengths: ArrayLike | None = None,
     semiring: Semiring | type[Semiring] = MaxPlus,
 ) -> jax.Array:
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
@@ -41,7 +40,7 @@ def argmax(
     value, uses = run(system, semiring.chart(), True, *flat((lifted, lengths), lengths.ndim))
     arcs = uses["arc"].reshape(tables["arc"].shape)[..., 1 : arc_words(system, tables) + 1]
     heads = jnp.argmax(arcs, axis=-2).astype(jnp.int32)
-    exists = value.reshape(lengths.shape) > -jnp.inf
+    exists = value.reshape(lengths.shape) != semiring.zero
     padding = jnp.arange(heads.shape[-1]) >= lengths[..., None]
     return jnp.where(exists[..., None] | padding, heads, -1)
 
@@ -51,7 +50,7 @@ def arc_words(system: DeductionSystem, tables: dict[str, jax.Array]) -> int:
     return tables["arc"].shape[-1] - 1 - system.last
 
 
-def marginals(system: DeductionSystem, scores: T, lengths: jax.Array | None = None) -> T:
+def marginals(system: DeductionSystem, scores: Tables, lengths: ArrayLike | None = None) -> Any:
     """The probability of each score's use, in the shape of the scores: the gradient of the log-partition.
 
     For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score);
@@ -66,14 +65,14 @@ def marginals(system: DeductionSystem, scores: T, lengths: jax.Array | None = No
                [0.    , 0.3333, 0.    ]], dtype=float32)
     """
 
-    def widen(table: jax.Array) -> jax.Array:
+    def widen(table: ArrayLike) -> jax.Array:
         return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
 
     wide = jax.tree.map(widen, scores)
     return jax.grad(lambda s: inside(system, s, lengths, LogSum).sum())(wide)
 
 
-def nearest_tree(system: DeductionSystem, heads: jax.Array, lengths: jax.Array | None = None) -> jax.Array:
+def nearest_tree(system: DeductionSystem, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
     """A tree of the system's class with as many of these heads as one can have: int32 `[*batch, n]`.
 
     Example:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 
-Tables = jax.Array | Mapping[str, jax.Array]
+Tables = ArrayLike | Mapping[str, ArrayLike]
 """Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
 
 CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
@@ -24,7 +25,7 @@ class Problem(NamedTuple):
     lengths: jax.Array
 
 
-def problem(system: DeductionSystem, scores: Tables, lengths: jax.Array | None = None) -> Problem:
+def problem(system: DeductionSystem, scores: Tables, lengths: ArrayLike | None = None) -> Problem:
     """The scores as the chart wants them. An absent table scores 0; trees are trees all the same.
 
     Raises:
@@ -47,16 +48,16 @@ def problem(system: DeductionSystem, scores: Tables, lengths: jax.Array | None =
     return Problem(masked, lengths)
 
 
-def named(scores: Tables) -> dict[str, jax.Array]:
+def named(scores: Tables) -> dict[str, ArrayLike]:
     """Scores by name: a bare array means `arc`."""
     return dict(scores) if isinstance(scores, Mapping) else {"arc": scores}
 
 
-def _table(system: DeductionSystem, name: str, table: jax.Array) -> jax.Array:
+def _table(system: DeductionSystem, name: str, scores: ArrayLike) -> jax.Array:
     if name not in system.declared:
         hint = ": build the system with transitions=True" if len(system.declared) == 1 else ""
         raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
-    table = jnp.asarray(table)
+    table = jnp.asarray(scores)
     if not jnp.issubdtype(table.dtype, jnp.floating):
         raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
     debug_nans = jax.config.jax_debug_nans  # type: ignore[attr-defined]
@@ -95,7 +96,7 @@ def _shape_of(system: DeductionSystem, name: str, table: jax.Array) -> tuple[tup
     return table.shape[: table.ndim - arity], words
 
 
-def _lengths(lengths: jax.Array | None, batch: tuple[int, ...], words: int) -> jax.Array:
+def _lengths(lengths: ArrayLike | None, batch: tuple[int, ...], words: int) -> jax.Array:
     if lengths is None:
         return jnp.full(batch, words, jnp.int32)
     lengths = jnp.asarray(lengths)

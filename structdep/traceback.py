@@ -74,7 +74,8 @@ class Choices:
             grid = over_splits(summed_variables(self.fold, term), self.layout, at)
             value = product(term, grid, self.layout, tables, charts, semiring)
             values.append(value.reshape(-1, len(lengths)))
-        flat = jnp.argmax(jnp.concatenate(values), axis=0)
+        every = jnp.concatenate(values)
+        flat = jnp.argmax(every == semiring.sum(every, 0), axis=0)
         starts = np.cumsum([0, *(prod(sizes) for sizes in self.splits)])
         number = jnp.searchsorted(jnp.asarray(starts[1:]), flat, side="right", method="compare_all")
         split = flat - jnp.asarray(starts)[number]
@@ -148,7 +149,7 @@ def best_derivation(
         return state
 
     def waiting(state: State) -> jax.Array:
-        return jnp.stack([stack.size for stack in state[0].values()]).max() > 0
+        return jnp.stack([stack.size for stack in state[0].values()]).any()
 
     return lax.while_loop(waiting, step, visit(goal, (stacks, uses)))[1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
@@ -19,7 +20,7 @@ class CostAugmented(MaxPlus):
         Array(2., dtype=float32)
     """
 
-    gold_heads: jax.Array
+    gold_heads: ArrayLike
     weight: float | jax.Array = 1.0
 
     def lift(self, name: str, table: jax.Array) -> jax.Array:
