@@ -139,27 +139,40 @@ def _group_size(made: Plan, nodes: int, batch: int) -> int:
 
 
 def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array) -> tuple[Any, Arrays]:
-    """One group: its values and, if asked, its uses."""
+    """One group: its values (NaN where a score is NaN) and, if asked, its uses."""
+    sound = _is_sound(tables)
     layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1)
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     dtype = jax.tree.leaves(tables)[0].dtype
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring.zero), tables)
     charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
-    goal = partial(goal_value, made.goal, layout, lengths=lengths, semiring=semiring)
+
+    def goal(tables: Arrays, charts: Arrays) -> Any:
+        value = goal_value(made.goal, layout, tables, charts, lengths, semiring)
+        return jax.tree.map(lambda leaf: jnp.where(_beside(sound, leaf), leaf, jnp.nan), value)
+
     if not derive:
         return goal(tables, charts), {}
     if semiring.idempotent:
         value = goal(tables, charts)
-        uses = best_derivation(
-            made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, value != semiring.zero, semiring
-        )
+        exists = sound & (value != semiring.zero)
+        uses = best_derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring)
     else:
         value, seed = jax.vjp(goal, tables, charts)
         direct, seeds = seed(jnp.ones_like(value))
         (uses,) = unskew(sweep(made, layout, skewed, charts, seeds, semiring))
         uses = jax.tree.map(jnp.add, uses, direct)
     return value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()}
+
+
+def _is_sound(tables: Arrays) -> jax.Array:
+    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
+    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
+
+
+def _beside(flags: jax.Array, leaf: jax.Array) -> jax.Array:
+    return flags.reshape(flags.shape + (1,) * (leaf.ndim - flags.ndim))
 
 
 def _move_axis(table: Any, source: int, target: int) -> Any:

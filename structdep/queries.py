@@ -24,7 +24,7 @@ def argmax(
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
 
     Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
-    Where no tree is allowed, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that
+    Where no tree is allowed, or a score is NaN, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that
     a hinge loss pushes down.
 
     Example:
@@ -40,7 +40,8 @@ def argmax(
     value, uses = run(system, semiring.chart(), True, *flat((lifted, lengths), lengths.ndim))
     arcs = uses["arc"].reshape(tables["arc"].shape)[..., 1 : arc_words(system, tables) + 1]
     heads = jnp.argmax(arcs, axis=-2).astype(jnp.int32)
-    exists = value.reshape(lengths.shape) != semiring.zero
+    value = value.reshape(lengths.shape)
+    exists = (value != semiring.zero) & ~jnp.isnan(value)
     padding = jnp.arange(heads.shape[-1]) >= lengths[..., None]
     return jnp.where(exists[..., None] | padding, heads, -1)
 

@@ -7,6 +7,7 @@ from functools import reduce
 
 import jax
 import jax.numpy as jnp
+from jax.lax import stop_gradient
 
 from structdep.semirings.base import Reader, Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
@@ -24,12 +25,12 @@ class LogSum(Semiring):
     """
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        top = _finite(jnp.max(a, axis, keepdims=True))
+        top = stop_gradient(_finite(jnp.max(a, axis, keepdims=True)))
         return _log(jnp.squeeze(top, axis), jnp.sum(exp(a - top), axis))
 
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
         """All terms relative to the greatest: one exponential a term, one logarithm a value."""
-        top = _finite(MaxPlus().fold(read, stage))
+        top = stop_gradient(_finite(MaxPlus().fold(read, stage)))
         parts = stage(lambda: [self._windows(*product, top) for product in read()])
         return stage(lambda: _log(top, reduce(jnp.add, [row for rows in parts for row in unstack(rows)])))
 
@@ -45,7 +46,7 @@ class LogSum(Semiring):
 
 def _finite(top: jax.Array) -> jax.Array:
     """0 in place of -inf: so that nothing is ever subtracted from -inf but something finite."""
-    return jax.lax.stop_gradient(jnp.where(jnp.isneginf(top), 0, top))
+    return jnp.where(jnp.isneginf(top), 0, top)
 
 
 def _log(top: jax.Array, total: jax.Array) -> jax.Array:
