@@ -24,8 +24,8 @@ def argmax(
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
 
     Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
-    Where no tree is allowed, or a score is NaN, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that
-    a hinge loss pushes down.
+    Where no tree is allowed, or a score is NaN, every head is -1. Arguments and errors as in `inside`; `CostAugmented`
+    gives the tree that a hinge loss pushes down.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
