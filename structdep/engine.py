@@ -110,7 +110,9 @@ def _is_large(read: Reader) -> bool:
 
 
 def _store(width: jax.Array, compute: Callable[[], Any]) -> Any:
-    """XLA does not look across the branches of a condition that it cannot foresee."""
+    """On CPUs, XLA does not look across the branches of a condition that it cannot foresee. Elsewhere it need not."""
+    if jax.default_backend() != "cpu":
+        return compute()
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
     return lax.cond(width >= 0, compute, lambda: zeros)
 
