@@ -23,7 +23,6 @@ def _case(declared: Declared) -> Any:
 
 each_system = pytest.mark.parametrize("system", [_case(declared) for declared in SYSTEMS])
 each_chart = pytest.mark.parametrize("system", [_case(d) for d in SYSTEMS if len(d.system.declared) == 1])
-each_transition_chart = pytest.mark.parametrize("system", [_case(d) for d in SYSTEMS if len(d.system.declared) > 1])
 
 
 def some_tables(system: DeductionSystem, seed: int = 0, garbage: float = GARBAGE) -> Tables:
