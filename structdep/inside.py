@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from structdep.cells import goal_value
 from structdep.deduction import DeductionSystem

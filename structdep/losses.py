@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 from structdep.inside import inside
@@ -61,7 +62,7 @@ def gold_score(
     if arcs.shape != gold.shape:
         expected = (*arcs.shape[:-2], arcs.shape[-1] - 1)
         raise ValueError(
-            f"heads have shape {jnp.shape(heads)}, expected {expected}: one head for each word of scores {arcs.shape}"
+            f"heads have shape {np.shape(heads)}, expected {expected}: one head for each word of scores {arcs.shape}"
         )
     if tables.keys() == {"arc"} and (semiring.idempotent or system.unambiguous):
         return jnp.where(gold, arcs, 0).astype(jnp.promote_types(arcs.dtype, jnp.float32)).sum((-2, -1))

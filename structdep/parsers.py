@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from structdep import charts
 from structdep.inside import inside

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 from structdep.inside import flat, inside, run

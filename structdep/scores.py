@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 
@@ -57,17 +57,22 @@ def _table(system: DeductionSystem, name: str, scores: ArrayLike) -> jax.Array:
     if name not in system.declared:
         hint = ": build the system with transitions=True" if len(system.declared) == 1 else ""
         raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
+    if jax.config.jax_debug_nans:  # type: ignore[attr-defined]
+        _refuse_nan(name, scores)
     table = jnp.asarray(scores)
     if not jnp.issubdtype(table.dtype, jnp.floating):
         raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
-    debug_nans = jax.config.jax_debug_nans  # type: ignore[attr-defined]
-    if debug_nans and not isinstance(table, jax.core.Tracer) and bool(jnp.isnan(table).any()):
-        where = [int(i) for i in np.argwhere(np.isnan(np.asarray(table, np.float32)))[0]]
-        raise ValueError(
-            f"scores {name!r} hold {int(jnp.isnan(table).sum())} NaN, the first at {where}: "
-            "forbid arcs by -inf, and look where NaN comes from"
-        )
     return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+
+
+def _refuse_nan(name: str, scores: ArrayLike) -> None:
+    if not isinstance(scores, jax.core.Tracer):
+        places = np.argwhere(np.isnan(np.asarray(scores, np.float32)))
+        if len(places):
+            raise ValueError(
+                f"scores {name!r} hold {len(places)} NaN, the first at {places[0].tolist()}: "
+                "forbid arcs by -inf, and look where NaN comes from"
+            )
 
 
 def _shape(system: DeductionSystem, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
@@ -28,7 +28,9 @@ class CostAugmented(MaxPlus):
             return table
         nodes = table.shape[-1]
         gold = jnp.asarray(self.gold_heads)
-        if gold.shape[:-1] != table.shape[:-2] or gold.shape[-1] + 1 > nodes:
+        if not jnp.issubdtype(gold.dtype, jnp.integer):
+            raise TypeError(f"gold_heads must be integers (the head of each word), not {gold.dtype}")
+        if gold.shape[:-1] != table.shape[:-2] or nodes - gold.shape[-1] not in (1, 2):
             raise ValueError(
                 f"gold_heads have shape {gold.shape}, expected [*batch, n] for arc scores of shape {table.shape} "
                 "(with n+1 or n+2 nodes)"

@@ -1,0 +1,233 @@
+"""The boundary: what is refused, with what came, what was expected and what to write; types; what compiles when."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import LENGTHS, each_chart, some_tables
+
+import structdep as sd
+from structdep.charts import arc_eager, arc_hybrid, eisner, mhk
+from structdep.deduction import DeductionSystem
+from structdep.inside import run
+from structdep.testing import LOG, value
+
+ARCS = np.zeros((2, 4, 4), np.float32)
+TRANSITIONS = arc_hybrid(transitions=True)
+PAIRS = np.zeros((2, 5, 5), np.float32)
+HEADS = np.array([[2, 0, 2], [0, 1, 1]])
+NO_TREE = np.array([[2, 0, 2], [2, 1, 0]])
+
+
+def inside(scores: Any, lengths: Any = None, system: DeductionSystem = eisner(), kind: Any = sd.MaxPlus) -> Any:  # noqa: B008
+    return sd.inside(system, scores, lengths, kind)
+
+
+REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "no square": (
+        lambda: inside(ARCS[..., :3]),
+        ValueError,
+        r"scores 'arc' have shape \(2, 4, 3\), expected \[\*batch, n\+1, n\+1\] with n >= 1 words: .*row 0 the root",
+    ),
+    "a vector": (lambda: inside(ARCS[0, 0]), ValueError, r"have shape \(4,\), expected \[\*batch, n\+1, n\+1\]"),
+    "a number": (lambda: inside(1.0), ValueError, r"have shape \(\), expected \[\*batch, n\+1, n\+1\]"),
+    "no words": (lambda: inside(ARCS[:, :1, :1]), ValueError, r"have shape \(2, 1, 1\), expected .* n >= 1 words"),
+    "integers": (
+        lambda: inside(ARCS.astype(int)),
+        TypeError,
+        r"scores 'arc' must be floating point, not int32: write scores.astype\(jnp.float32\)",
+    ),
+    "no tables": (lambda: inside({}), ValueError, r"eisner: no scores given: give an array .* some of \['arc'\]"),
+    "an unknown table": (
+        lambda: inside({"arcs": ARCS}),
+        ValueError,
+        r"eisner has no score 'arcs', it declares \['arc'\]",
+    ),
+    "transitions without transitions": (
+        lambda: inside({"arc": ARCS, "shift": PAIRS}, system=arc_hybrid()),
+        ValueError,
+        r"arc_hybrid has no score 'shift', it declares \['arc'\]: build the system with transitions=True",
+    ),
+    "an unknown transition": (
+        lambda: inside({"la2": PAIRS}, system=TRANSITIONS),
+        ValueError,
+        r"arc_hybrid_transitions has no score 'la2', it declares \['arc', 'la', 'la:full', 'la:s1', .*'shift'\]",
+    ),
+    "a table without sentinel": (
+        lambda: inside({"arc": ARCS, "shift": ARCS}, system=TRANSITIONS),
+        ValueError,
+        r"scores 'arc' \(2, 4, 4\) and 'shift' \(2, 4, 4\) do not fit: .* tables of transitions have n\+2 positions",
+    ),
+    "a table of another batch": (
+        lambda: inside({"shift": PAIRS, "la": PAIRS[0]}, system=TRANSITIONS),
+        ValueError,
+        r"scores 'shift' \(2, 5, 5\) and 'la' \(5, 5\) do not fit: batch and words are \(\(2,\), 3\) and \(\(\), 3\)",
+    ),
+    "a full table that is none": (
+        lambda: inside({"la:full": PAIRS}, system=TRANSITIONS),
+        ValueError,
+        r"scores 'la:full' have shape \(2, 5, 5\), expected \[\*batch, n\+2, n\+2, n\+2\]",
+    ),
+    "lengths beyond the scores": (
+        lambda: inside(ARCS, np.array([3, 4])),
+        ValueError,
+        r"lengths go from 3 to 4, but scores have room for 0 to 3 words \(the root does not count\)",
+    ),
+    "negative lengths": (lambda: inside(ARCS, [-1, 2]), ValueError, "lengths go from -1 to 2, .* 0 to 3 words"),
+    "fractional lengths": (
+        lambda: inside(ARCS, np.array([3.0, 2.0])),
+        TypeError,
+        r"lengths must be integers \(numbers of words\), not float",
+    ),
+    "lengths of another batch": (
+        lambda: inside(ARCS, np.array([3])),
+        ValueError,
+        r"lengths have shape \(1,\), the scores' batch is \(2,\): give the number of words of each sentence",
+    ),
+    "too few heads an item": (lambda: sd.mhk(ARCS, k=2), ValueError, "k >= 3 heads an item, not 2: .* mhk.4. is usual"),
+    "decoding a sum": (
+        lambda: sd.argmax(eisner(), ARCS, semiring=sd.LogSum),
+        ValueError,
+        "argmax needs a semiring with a best derivation: MaxPlus, say, not LogSum",
+    ),
+    "gold heads of another batch": (
+        lambda: inside(ARCS, kind=sd.CostAugmented(jnp.array(HEADS[0]))),
+        ValueError,
+        r"gold_heads have shape \(3,\), expected \[\*batch, n\] for arc scores of shape \(2, 4, 4\)",
+    ),
+    "too many gold heads": (
+        lambda: inside(ARCS, kind=sd.CostAugmented(np.zeros((2, 4), int))),
+        ValueError,
+        r"gold_heads have shape \(2, 4\), expected \[\*batch, n\] for arc scores of shape \(2, 4, 4\)",
+    ),
+    "too few gold heads": (
+        lambda: inside(ARCS, kind=sd.CostAugmented(np.zeros((2, 1), int))),
+        ValueError,
+        r"gold_heads have shape \(2, 1\), expected \[\*batch, n\]",
+    ),
+    "gold heads that are no integers": (
+        lambda: inside(ARCS, kind=sd.CostAugmented(np.zeros((2, 3)))),
+        TypeError,
+        "gold_heads must be integers .the head of each word., not float",
+    ),
+    "a hinge loss of no tree": (
+        lambda: sd.losses.hinge(eisner(), ARCS, NO_TREE),
+        ValueError,
+        r"sentence 1: heads \[2, 1, 0\] are no tree: .* goes round in 1 -> 2 -> 1",
+    ),
+    "a likelihood of no tree": (
+        lambda: sd.losses.nll(eisner(), ARCS, NO_TREE),
+        ValueError,
+        r"sentence 1: heads \[2, 1, 0\] are no tree",
+    ),
+    "heads that do not fit the scores": (
+        lambda: sd.losses.nll(eisner(), ARCS, HEADS[:, :2] * 0),
+        ValueError,
+        r"heads have shape \(2, 2\), expected \(2, 3\): one head for each word of scores \(2, 4, 4\)",
+    ),
+    "one tree for two sentences": (
+        lambda: sd.losses.nll(eisner(), ARCS, HEADS[0]),
+        ValueError,
+        r"heads have shape \(3,\), expected \(2, 3\)",
+    ),
+    "nearest to no tree": (lambda: sd.nearest_tree(eisner(), [2, 1]), ValueError, r"heads \[2, 1\] are no tree"),
+    "nearest to a head outside": (
+        lambda: sd.nearest_tree(eisner(), [0, 7]),
+        ValueError,
+        r"heads \[0, 7\] are no tree: word 2 has head 7, expected one of 0 \(the root\) to 2",
+    ),
+    "nearest to scores": (
+        lambda: sd.nearest_tree(eisner(), ARCS[0, 0]),
+        TypeError,
+        "heads must be integers, not float32",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_bad_input_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_shapes_and_types_are_refused_inside_jit_too() -> None:
+    with pytest.raises(ValueError, match=r"have shape \(2, 4, 3\)"):
+        jax.jit(inside)(ARCS[..., :3])
+    with pytest.raises(TypeError, match="lengths must be integers"):
+        jax.jit(inside)(ARCS, LENGTHS[:2] * 1.0)
+
+
+def test_nan_scores_are_refused_where_jax_debugs_nans() -> None:
+    scores = ARCS.copy()
+    scores[1, 2, 3] = scores[1, 3, 1] = np.nan
+    with (
+        jax.debug_nans(True),
+        pytest.raises(ValueError, match=r"'arc' hold 2 NaN, the first at \[1, 2, 3\]: forbid .*-inf"),
+    ):
+        inside(scores)
+    with jax.debug_nans(True):
+        assert np.isfinite(sd.marginals(eisner(), ARCS)).all()
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+def test_values_are_float32_and_gradients_have_the_type_of_the_scores(dtype: Any) -> None:
+    scores = jnp.asarray(np.random.default_rng(0).normal(size=(2, 4, 4)), dtype)
+    for kind in (sd.MaxPlus, sd.LogSum):
+        values, gradient = jax.value_and_grad(lambda s, kind=kind: inside(s, kind=kind).sum())(scores)
+        assert values.dtype == jnp.float32 and gradient.dtype == dtype
+        assert jnp.array_equal(inside(scores, kind=kind), inside(scores.astype(jnp.float32), kind=kind))
+    assert sd.marginals(eisner(), scores).dtype == jnp.float32
+    assert sd.losses.hinge(eisner(), scores, HEADS).dtype == sd.losses.nll(eisner(), scores, HEADS).dtype == jnp.float32
+
+
+def test_double_precision() -> None:
+    with jax.enable_x64(True):
+        scores = np.random.default_rng(0).normal(size=(2, 4, 4)) * 100
+        for system in (eisner(), arc_hybrid()):
+            found, gradient = jax.value_and_grad(lambda s, system=system: inside(s, None, system, sd.LogSum).sum())(
+                scores
+            )
+            assert found.dtype == gradient.dtype == jnp.float64
+            np.testing.assert_allclose(found, sum(value(system, 3, s, LOG) for s in scores), rtol=1e-13)
+
+
+@each_chart
+def test_equal_systems_semirings_and_shapes_share_one_compilation(system: DeductionSystem) -> None:
+    again = DeductionSystem(
+        system.name, system.axioms, system.rules, system.goal, scores=system.scores, unambiguous=system.unambiguous
+    )
+    scores = some_tables(system)["arc"]
+    sd.inside(system, scores, LENGTHS, sd.LogSum)
+    before = programs()
+    sd.inside(again, scores + 1, LENGTHS[::-1].copy(), sd.LogSum())
+    sd.inside(system, {"arc": scores.reshape(2, 3, *scores.shape[1:])}, LENGTHS.reshape(2, 3), sd.Counting)
+    sd.inside(again, scores.astype(jnp.bfloat16), None, sd.LogSum)
+    assert programs() == before
+
+
+def programs() -> int:
+    """How many programs the engine has compiled."""
+    return int(run._cache_size())  # type: ignore[attr-defined]
+
+
+def test_a_program_is_traced_once_a_shape() -> None:
+    traced = []
+
+    @jax.jit
+    def parse(scores: jax.Array, lengths: jax.Array) -> jax.Array:
+        traced.append(scores.shape)
+        return sd.inside(arc_eager(), scores, lengths, sd.LogSum)
+
+    for words in (4, 5, 4, 5):
+        scores = jnp.zeros((3, words + 1, words + 1))
+        parse(scores, jnp.array([words, 1, 0]))
+        parse(scores + 1, jnp.array([1, 2, words]))
+    assert traced == [(3, 5, 5), (3, 6, 6)]
+
+
+def test_transition_scores_choose_the_system_of_transitions() -> None:
+    assert sd.mhk({"shift": PAIRS}, k=4).shape == (2,)
+    assert jnp.array_equal(sd.mhk({"arc": ARCS}, k=3), inside(ARCS, system=mhk(3)))
