@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import LENGTHS, Tables, each_chart, each_system, sentences, some_tables
+from cases import LENGTHS, N, Tables, each_chart, each_system, sentences, some_tables
 from numpy.typing import ArrayLike
 
 import structdep as sd
@@ -101,6 +102,18 @@ def test_batches_of_any_shape(shape: tuple[int, ...]) -> None:
     assert found.shape == shape
     for index in np.ndindex(shape):
         assert_close(found[index], value(eisner(), int(lengths[index]), batch[index], LOG))
+
+
+def test_groups_of_sentences_give_what_one_batch_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large batches are cut in groups of a multiple of 16 whose charts fit a cache: here of 16, the last one padded."""
+    scores = np.random.default_rng(1).normal(size=(41, N + 1, N + 1)).astype(np.float32)
+    lengths = np.arange(41) % (N + 1)
+    value, marginals = sd.inside(arc_hybrid(), scores, lengths, sd.LogSum), sd.marginals(arc_hybrid(), scores, lengths)
+    heads = sd.argmax(arc_hybrid(), scores, lengths)
+    monkeypatch.setattr("structdep.inside.GROUP_BYTES", {jax.default_backend(): 1})
+    assert_close(sd.inside(arc_hybrid(), scores[1:], lengths[1:], sd.LogSum), value[1:])
+    assert_close(sd.marginals(arc_hybrid(), scores[1:], lengths[1:]), marginals[1:])
+    assert jnp.array_equal(sd.argmax(arc_hybrid(), scores[1:], lengths[1:]), heads[1:])
 
 
 @pytest.mark.slow
