@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
 from structdep.deduction import DeductionSystem, Item, Score, arc, either, indices, n
+from structdep.inside import GROUP_BYTES
 from structdep.semirings import semiring
 from structdep.testing import LOG, MAX, Values, evaluate, value
 
@@ -110,7 +111,7 @@ def test_groups_of_sentences_give_what_one_batch_gives(monkeypatch: pytest.Monke
     lengths = np.arange(41) % (N + 1)
     value, marginals = sd.inside(arc_hybrid(), scores, lengths, sd.LogSum), sd.marginals(arc_hybrid(), scores, lengths)
     heads = sd.argmax(arc_hybrid(), scores, lengths)
-    monkeypatch.setattr("structdep.inside.GROUP_BYTES", {jax.default_backend(): 1})
+    monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
     assert_close(sd.inside(arc_hybrid(), scores[1:], lengths[1:], sd.LogSum), value[1:])
     assert_close(sd.marginals(arc_hybrid(), scores[1:], lengths[1:]), marginals[1:])
     assert jnp.array_equal(sd.argmax(arc_hybrid(), scores[1:], lengths[1:]), heads[1:])
