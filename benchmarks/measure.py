@@ -63,9 +63,9 @@ def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int,
             start = time.perf_counter()
             program = jax.jit(WORK[name], static_argnums=0).lower(SYSTEMS[system], scores).compile()
             seconds = time.perf_counter() - start
-            megabytes = program.memory_analysis().temp_size_in_bytes / 1e6
+            memory: Any = program.memory_analysis()
             jax.block_until_ready(program(scores))
-            programs.append((program, Measured(system, name, words, batch, seconds, megabytes)))
+            programs.append((program, Measured(system, name, words, batch, seconds, memory.temp_size_in_bytes / 1e6)))
     for _ in range(rounds):
         for program, measured in programs:
             start = time.perf_counter()

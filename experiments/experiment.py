@@ -1,6 +1,7 @@
 """One experiment from treebank to report: train, resuming what is there, evaluate, predict."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ class Experiment:
 
     def __init__(self, config: Config, treebank: Treebank, folder: str | Path, console: Console | None = None) -> None:
         self.console = console or Console()
-        self.run, self.config = Run(folder, config), config
+        self.config = config = replace(config, treebank=treebank.checksum)
         self.corpus = Corpus.of(treebank, config)
+        self.run = Run(folder, config)
         self.trainer = Trainer(config, self.corpus, self._trees())
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
@@ -94,14 +96,14 @@ class Experiment:
     def report(self) -> Report:
         """Parse dev and test with the best checkpoint; write the trees, report.md and report.json."""
         epoch, state = self.run.best(self.trainer.start())
-        evaluations, seconds = (
-            {},
-            {"training": {"compiling": self.trainer.step.seconds, "steps": self.trainer.step.spent}},
-        )
+        step, predictor = self.trainer.step, self.predictor
+        evaluations: dict[str, Evaluation] = {}
+        seconds = {"training": {"compiling": step.seconds, "steps": step.spent}, "evaluation": {}}
         for split in self._evaluated:
-            before = self.predictor.seconds
+            scoring, decoding = predictor.scoring, predictor.decoding
             evaluations[split] = self._scores(state, split, write=True)
-            seconds[split] = {part: total - before[part] for part, total in self.predictor.seconds.items()}
+            seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - decoding}
+        seconds["evaluation"] = {"compiling": predictor.compiling}
         log = self.run.log()
         speed = float(np.median([entry["sentences_per_second"] for entry in log]))
         report = Report(self.config, epoch, log[-1]["minutes"], speed, evaluations, seconds)

@@ -59,7 +59,16 @@ class Predictor:
         return Predictions(heads, deprels)
 
     @property
-    def seconds(self) -> dict[str, float]:
-        """Seconds spent so far in compiling, scoring (with labelling) and decoding."""
-        compiling = self.score.seconds + self.decode.seconds + self.label.seconds
-        return {"compiling": compiling, "scoring": self.score.spent + self.label.spent, "decoding": self.decode.spent}
+    def compiling(self) -> float:
+        """Seconds spent so far in compiling."""
+        return self.score.seconds + self.decode.seconds + self.label.seconds
+
+    @property
+    def scoring(self) -> float:
+        """Seconds spent so far in scoring and labelling."""
+        return self.score.spent + self.label.spent
+
+    @property
+    def decoding(self) -> float:
+        """Seconds spent so far in finding the best trees."""
+        return self.decode.spent

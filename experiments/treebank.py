@@ -1,5 +1,6 @@
 """Treebanks: three CoNLL-U files of one language, found by its code."""
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable
@@ -22,6 +23,12 @@ class Treebank:
     train: Path
     dev: Path
     test: Path | None
+
+    @property
+    def checksum(self) -> str:
+        """The training file's name, and the beginning of the SHA-256 of the training and dev files."""
+        digest = hashlib.sha256(self.train.read_bytes() + self.dev.read_bytes()).hexdigest()
+        return f"{self.train.name} {digest[:16]}"
 
 
 def find_treebank(lang: str, treebanks: str | Path | None = None, version: str | None = None) -> Treebank:

@@ -131,7 +131,9 @@ def test_a_folder_holds_one_configuration(treebank: Treebank, finished: tuple[Ex
     folder = finished[0].run.folder
     with pytest.raises(ValueError, match=r"another configuration \(seed: 9, not 1; states: 64, not 32\): write --name"):
         experiment(treebank, folder, replace(TINY, seed=9, states=64))
-    assert Config.read(folder / "config.json") == TINY
+    with pytest.raises(ValueError, match=r"another configuration \(treebank: demo-ud-dev.conllu .*, not demo-ud-train"):
+        experiment(replace(treebank, train=treebank.dev), folder)
+    assert replace(Config.read(folder / "config.json"), treebank="") == TINY
 
 
 def test_the_best_epoch_is_reported(finished: tuple[Experiment, Report]) -> None:
@@ -158,7 +160,8 @@ def test_reports_say_what_was_measured(finished: tuple[Experiment, Report]) -> N
     made, report = finished
     values = json.loads((made.run.folder / "report.json").read_text(encoding="utf-8"))
     assert values["results"]["test"]["groups"]["all"]["uas"] == 100 * report.evaluations["test"].all.uas
-    assert values["seconds"]["training"]["compiling"] > 0 and values["seconds"]["test"]["decoding"] > 0
+    assert values["seconds"]["training"]["compiling"] > 0 and values["seconds"]["evaluation"]["compiling"] > 0
+    assert values["seconds"]["test"]["scoring"] > 0 and values["seconds"]["test"]["decoding"] > 0
     text = (made.run.folder / "report.md").read_text(encoding="utf-8")
     assert f"| all | {report.evaluations['dev'].all.total} | {100 * report.evaluations['dev'].all.uas:.2f} |" in text
 
