@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         experiment.train(options.minutes)
         report = experiment.report()
     except (OSError, ValueError, FloatingPointError) as error:
-        Console(stderr=True).print(f"ud.py: {error}", style="red", markup=False, highlight=False)
+        Console(stderr=True).print(f"ud.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
         return 1
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from the last evaluation")

@@ -15,7 +15,7 @@ from rich.console import Console
 from experiments import demo, ud
 from experiments.compiled import Compiled
 from experiments.config import Config
-from experiments.corpus import nearest_trees
+from experiments.corpus import nearest_trees, padded
 from experiments.demo_treebank import write_demo_treebank
 from experiments.encoder import BiLSTM
 from experiments.evaluation import evaluate
@@ -40,7 +40,7 @@ TINY = Config(
     epochs=3,
     words_per_batch=100,
     max_shapes=1,
-    learning_rate=1e-2,
+    learning_rate=3e-2,
 )
 
 
@@ -83,17 +83,17 @@ def test_a_few_steps_lower_the_loss(parser: str, loss: str, treebank: Treebank, 
     config = replace(TINY, parser=parser, loss=loss, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0)
     trainer = experiment(treebank, tmp_path, replace(config, recurrent_dropout=0.0, warm_up=0.0)).trainer
     (batch, *_) = trainer.batches(0)
-    trees, state, losses = batch.heads, trainer.start(), []
-    for _ in range(6):
+    trees, state, losses = padded(batch, trainer.trees), trainer.start(), []
+    for _ in range(8):
         state, value = trainer.step(state, batch, trees)
         losses.append(float(value))
-    assert losses[-1] < 0.9 * losses[0] and int(state.step) == 6
+    assert np.isfinite(losses).all() and losses[-1] < 0.8 * losses[0] and int(state.step) == 8
 
 
 def test_training_learns(finished: tuple[Experiment, Report]) -> None:
     log = finished[0].run.log()
     assert [entry["epoch"] for entry in log] == [1, 2, 3]
-    assert log[-1]["loss"] < 0.8 * log[0]["loss"] and all(0 < entry["uas"] <= 100 for entry in log)
+    assert log[-1]["loss"] < 0.9 * log[0]["loss"] and all(0 < entry["uas"] <= 100 for entry in log)
     assert all(entry["sentences_per_second"] > 0 and entry["minutes"] > 0 for entry in log)
 
 
@@ -232,7 +232,7 @@ def test_command_line_trains_and_resumes(
     assert [entry["epoch"] for entry in map(json.loads, (tmp_path / "short" / "log.jsonl").open())] == [1, 2]
     assert "Exact match" in capsys.readouterr().out
     assert ud.main([*command, "--seed", "3"]) == 1
-    assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err.replace("\n", " ")
+    assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err
 
 
 def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
