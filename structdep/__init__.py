@@ -2,7 +2,9 @@
 
 from structdep import charts as charts
 from structdep import losses as losses
+from structdep.constraints import Constraints as Constraints
 from structdep.deduction import DeductionSystem as DeductionSystem
+from structdep.distribution import TreeDistribution as TreeDistribution
 from structdep.inside import inside as inside
 from structdep.parsers import arc_eager as arc_eager
 from structdep.parsers import arc_hybrid as arc_hybrid
@@ -10,11 +12,18 @@ from structdep.parsers import arc_standard as arc_standard
 from structdep.parsers import eisner as eisner
 from structdep.parsers import mhk as mhk
 from structdep.queries import argmax as argmax
+from structdep.queries import best_labels as best_labels
 from structdep.queries import marginals as marginals
 from structdep.queries import nearest_tree as nearest_tree
+from structdep.queries import sample as sample
 from structdep.semirings import CostAugmented as CostAugmented
 from structdep.semirings import Counting as Counting
+from structdep.semirings import Expectation as Expectation
+from structdep.semirings import KBest as KBest
 from structdep.semirings import LogSum as LogSum
 from structdep.semirings import MaxPlus as MaxPlus
+from structdep.semirings import Pair as Pair
+from structdep.semirings import Sample as Sample
 from structdep.semirings import Semiring as Semiring
+from structdep.semirings import SingleRoot as SingleRoot
 from structdep.semirings import semiring as semiring

@@ -49,11 +49,11 @@ def lookup(atom: Atom, at: Bindings, layout: Layout, tables: Arrays, charts: Arr
     batch = jnp.arange(sizes[len(index)])
     clipped = [jnp.clip(i, 0, size - 1) for i, size in zip(index, sizes, strict=False)]
 
-    def read(leaf: jax.Array) -> jax.Array:
+    def read(leaf: jax.Array, zero: float) -> jax.Array:
         value = leaf.at[(*clipped, batch)].get(mode="promise_in_bounds")
-        return jnp.where(exists.reshape(exists.shape + (1,) * (value.ndim - exists.ndim)), value, semiring.zero)
+        return jnp.where(exists.reshape(exists.shape + (1,) * (value.ndim - exists.ndim)), value, zero)
 
-    return jax.tree.map(read, array)
+    return jax.tree.map(read, array, semiring.zero)
 
 
 def goal_value(

@@ -221,7 +221,8 @@ class DeductionSystem:
     """A deduction system over dependency trees, checked when built, equal by value.
 
     `axioms` are items that hold at every place where their positions exist, `goal` is the item whose value is asked
-    for, `unambiguous` says that every tree has exactly one derivation.
+    for, `unambiguous` says that every tree has exactly one derivation. `trees` names the class of its trees: systems
+    that name one class have the same trees.
 
     Raises:
         ValueError: a badly formed rule; the message quotes it.
@@ -244,10 +245,11 @@ class DeductionSystem:
     goal: Atom
     scores: tuple[Score, ...] = (arc,)
     unambiguous: bool = False
+    trees: str = ""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        content = (self.name, self.axioms, self.rules, self.goal, self.scores, self.unambiguous)
+        content = (self.name, self.axioms, self.rules, self.goal, self.scores, self.unambiguous, self.trees)
         object.__setattr__(self, "_hash", hash(content))
         checks.check(self)
 

@@ -16,13 +16,15 @@ import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
 from structdep.cells import goal_value
+from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
 from structdep.engine import Arrays, empty_charts, fill, sweep, table_keys
 from structdep.layout import skew_all
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, problem
 from structdep.semirings import MaxPlus, Semiring
-from structdep.traceback import best_derivation
+from structdep.semirings.base import instance
+from structdep.traceback import derivation
 
 GROUP_BYTES = {"cpu": 1 << 25}
 """Room for the charts of the sentences that are parsed side by side: a few caches on CPUs, gigabytes elsewhere."""
@@ -33,15 +35,18 @@ def inside(
     scores: Tables,
     lengths: ArrayLike | None = None,
     semiring: Semiring | type[Semiring] = MaxPlus,
+    constraints: Constraints | None = None,
 ) -> Any:
     """The semiring sum over all derivations of the product of their scores.
 
     Args:
         system: from `structdep.charts`, or your own.
         scores: `[*batch, n+1, n+1]`, `[head, dependent]`, row 0 the root, -inf where an arc is forbidden; or a mapping
-            from score names to arrays (tables of transitions have n+2 positions, the last is the sentinel).
+            from score names to arrays (tables of transitions have n+2 positions, the last is the sentinel; `label`,
+            `[*batch, n+1, n+1, labels]`, adds a choice of labels to each arc).
         lengths: int `[*batch]`, the number of words of each sentence; n where absent.
         semiring: `MaxPlus` (the best score), `LogSum` (the log-partition), .., a class or an instance.
+        constraints: known heads and forbidden arcs, which all derivations have to obey.
 
     Returns:
         float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed. Derivatives are exact, and zero in
@@ -58,10 +63,10 @@ def inside(
         >>> jnp.exp(sd.inside(sd.charts.eisner(), jnp.zeros((3, 3)), semiring=sd.LogSum)).round(4)
         Array(3., dtype=float32)
     """
-    semiring = semiring() if isinstance(semiring, type) else semiring
-    tables, lengths = problem(system, scores, lengths)
-    lifted = {name: semiring.lift(name, table) for name, table in tables.items()}
-    value = evaluate(system, semiring.chart(), *flat((lifted, lengths), lengths.ndim))
+    semiring = instance(semiring)
+    tables, lengths = problem(system, scores, lengths, constraints).lift(semiring)
+    rows: tuple[Arrays, jax.Array] = flat((tables, lengths), lengths.ndim)
+    value = evaluate(system, semiring.chart(), *rows, semiring.randomness())
     return jax.tree.map(lambda leaf: leaf.reshape(*lengths.shape, *leaf.shape[1:]), semiring.lower(value))
 
 
@@ -70,36 +75,46 @@ def flat(arrays: Any, batch_axes: int) -> Any:
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[batch_axes:]), arrays)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def evaluate(system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
+def evaluate(
+    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None = None
+) -> Any:
     """The goal's value in each sentence: `tables` hold semiring values, `[batch, nodes, ..]`."""
-    return run(system, semiring, False, tables, lengths)[0]
+    if semiring.additive:
+        return _number(system, semiring, tables, lengths, key)
+    return _structure(system, semiring, tables, lengths)
 
 
-@evaluate.defjvp
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _number(
+    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
+) -> Any:
+    return run(system, semiring, "value", tables, lengths)[0]
+
+
+@_number.defjvp
 def _(
     system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
     """d value = Σ uses · d score, over all scores."""
-    if not semiring.additive:
-        return jax.jvp(lambda *arrays: run(system, semiring, False, *arrays)[0], primals, tangents)
-    value, uses = _value_and_uses(system, semiring, *primals)
+    value, uses = _number_and_uses(system, semiring, *primals)
     return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _value_and_uses(
-    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array
+def _number_and_uses(
+    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
 ) -> tuple[Any, Arrays]:
     """A rule of its own, if an ordinary one, keeps partial evaluation from cutting the loops of `run` in two."""
-    return run(system, semiring, True, tables, lengths)
+    want = "sample" if key is not None else "best" if semiring.idempotent else "uses"
+    return run(system, semiring, want, tables, lengths, key=key)
 
 
-@_value_and_uses.defjvp
+@_number_and_uses.defjvp
 def _(
     system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    return jax.jvp(partial(run, system, semiring, True), primals, tangents)
+    tables, lengths, key = primals
+    return jax.jvp(lambda t: _number_and_uses.fun(system, semiring, t, lengths, key), (tables,), tangents[:1])
 
 
 def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -108,9 +123,19 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def run(
-    system: DeductionSystem, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array
+    system: DeductionSystem,
+    semiring: Semiring,
+    want: str,
+    tables: Arrays,
+    lengths: jax.Array,
+    cotangent: Any = None,
+    key: jax.Array | None = None,
 ) -> tuple[Any, Arrays]:
-    """The goal's value and, if asked, its derivative: how often each score is used. In groups that fit the cache."""
+    """The goal's value and, beyond the "value", how it uses each score. In groups of sentences that fit the cache.
+
+    "uses" are its derivative (times a `cotangent`); those of the "best" derivation are 0 or 1, as are those of a
+    "sample", drawn by `key`.
+    """
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]
@@ -121,11 +146,26 @@ def run(
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
         return padded.reshape(groups, size, *leaf.shape[1:])
 
+    def parse(group: tuple[Any, ...]) -> tuple[Any, Arrays]:
+        return _parse(made, semiring, want, *group)
+
     if groups == 1 and batch:
-        return _parse(made, semiring, derive, tables, lengths)
-    arrays = jax.tree.map(split, (tables, lengths))
-    result = jax.lax.map(lambda group: _parse(made, semiring, derive, *group), arrays)
+        return parse((tables, lengths, cotangent, key))
+    arrays = jax.tree.map(split, (tables, lengths, cotangent))
+    keys = None if key is None else jax.random.split(key, groups)
+    result = jax.lax.map(parse, (*arrays, keys))
     return jax.tree.map(lambda leaf: leaf.reshape(groups * size, *leaf.shape[2:])[:batch], result)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _structure(system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
+    return run(system, semiring, "value", tables, lengths)[0]
+
+
+_structure.defvjp(
+    lambda system, semiring, *arrays: (_structure(system, semiring, *arrays), arrays),
+    lambda system, semiring, arrays, cotangent: (run(system, semiring, "uses", *arrays, cotangent)[1], None),
+)
 
 
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
@@ -138,8 +178,16 @@ def _group_size(made: Plan, nodes: int, batch: int) -> int:
     return size if groups == 1 else -(-size // 16) * 16
 
 
-def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths: jax.Array) -> tuple[Any, Arrays]:
-    """One group: its values (NaN where a score is NaN) and, if asked, its uses."""
+def _parse(
+    made: Plan,
+    semiring: Semiring,
+    want: str,
+    tables: Arrays,
+    lengths: jax.Array,
+    cotangent: Any,
+    key: jax.Array | None,
+) -> tuple[Any, Arrays]:
+    """One group: its values (NaN where a score is NaN) and the uses that are wanted."""
     sound = _is_sound(tables)
     layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1)
     arity = {name: made.system.declared[name][1] for name in tables}
@@ -152,17 +200,17 @@ def _parse(made: Plan, semiring: Semiring, derive: bool, tables: Arrays, lengths
         value = goal_value(made.goal, layout, tables, charts, lengths, semiring)
         return jax.tree.map(lambda leaf: jnp.where(_beside(sound, leaf), leaf, jnp.nan), value)
 
-    if not derive:
+    if want == "value":
         return goal(tables, charts), {}
-    if semiring.idempotent:
-        value = goal(tables, charts)
-        exists = sound & (value != semiring.zero)
-        uses = best_derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring)
-    else:
+    if want == "uses":
         value, seed = jax.vjp(goal, tables, charts)
-        direct, seeds = seed(jnp.ones_like(value))
+        direct, seeds = seed(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)
         (uses,) = unskew(sweep(made, layout, skewed, charts, seeds, semiring))
         uses = jax.tree.map(jnp.add, uses, direct)
+    else:
+        value = goal(tables, charts)
+        exists = sound & (value != semiring.zero)
+        uses = derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring, key)
     return value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()}
 
 

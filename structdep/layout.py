@@ -215,12 +215,12 @@ class Grid:
         return Dim(shift, slope, self.size(name), self.axes.index(name))
 
 
-def skew_all(keys: Iterable[Key], layout: Layout, zero: float, tables: Mapping[str, Any]) -> dict[Key, Any]:
-    """The score tables as the views want them."""
-    return {key: jax.tree.map(partial(skew, key=key, layout=layout, zero=zero), tables[key[1]]) for key in keys}
+def skew_all(keys: Iterable[Key], layout: Layout, zero: Any, tables: Mapping[str, Any]) -> dict[Key, Any]:
+    """The score tables as the views want them; `zero` is like a table, with a number for each array."""
+    return {key: jax.tree.map(partial(skew, key=key, layout=layout), tables[key[1]], zero) for key in keys}
 
 
-def skew(table: jax.Array, key: Key, layout: Layout, zero: float) -> jax.Array:
+def skew(table: jax.Array, zero: float, key: Key, layout: Layout) -> jax.Array:
     """A score table `[positions..., batch, ...]` laid out as the box that `Grid.view` looks for under this key."""
     side, _, anchor, *bases = key
     if anchor is None:

@@ -1,4 +1,4 @@
-"""What a chart tells: the best tree, the probability of each arc, the nearest tree."""
+"""What a chart tells: the best tree, a random one, the probability of each arc, the nearest tree."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
+from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
 from structdep.inside import flat, inside, run
-from structdep.scores import Tables, problem
+from structdep.scores import Problem, Tables, problem
 from structdep.semirings import LogSum, MaxPlus, Semiring
+from structdep.semirings.base import instance
 from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
 
@@ -20,43 +22,121 @@ def argmax(
     scores: Tables,
     lengths: ArrayLike | None = None,
     semiring: Semiring | type[Semiring] = MaxPlus,
+    constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
 ) -> jax.Array:
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
 
     Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
-    Where no tree is allowed, or a score is NaN, every head is -1. Arguments and errors as in `inside`; `CostAugmented`
-    gives the tree that a hinge loss pushes down.
+    With `single_root`, the best of those in which one word depends on the root. Where no tree is allowed, or a score is
+    NaN, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that a hinge loss pushes
+    down.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
         >>> sd.argmax(sd.charts.mhk(4), jnp.zeros((3, 3)).at[2, 1].set(1.0))
         Array([2, 0], dtype=int32)
     """
-    semiring = semiring() if isinstance(semiring, type) else semiring
+    semiring = instance(semiring)
     if not semiring.idempotent:
         raise ValueError(f"argmax needs a semiring with a best derivation: MaxPlus, say, not {type(semiring).__name__}")
-    tables, lengths = problem(system, scores, lengths)
-    lifted = {name: semiring.lift(name, table) for name, table in tables.items()}
-    value, uses = run(system, semiring.chart(), True, *flat((lifted, lengths), lengths.ndim))
-    arcs = uses["arc"].reshape(tables["arc"].shape)[..., 1 : arc_words(system, tables) + 1]
-    heads = jnp.argmax(arcs, axis=-2).astype(jnp.int32)
+    given = problem(system, scores, lengths, constraints)
+    if single_root:
+        given = given._replace(tables=_with_few_roots(given))
+    heads = _derived(system, given, semiring, None)
+    if single_root:
+        heads = jnp.where((heads == 0).sum(-1, keepdims=True, where=_is_word(heads, given.lengths)) > 1, -1, heads)
+    return jnp.where(_is_word(heads, given.lengths), heads, 0)
+
+
+def sample(
+    system: DeductionSystem,
+    scores: Tables,
+    key: jax.Array,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> jax.Array:
+    """A tree drawn with p(derivation) ∝ exp(score): `heads` int32 `[*batch, n]`; see `argmax`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> sd.sample(sd.charts.eisner(), jnp.zeros((3, 3)).at[2, 1].set(99.0), jax.random.key(0))
+        Array([2, 0], dtype=int32)
+    """
+    given = problem(system, scores, lengths, constraints)
+    heads = _derived(system, given, LogSum(), key)
+    return jnp.where(_is_word(heads, given.lengths), heads, 0)
+
+
+def _derived(system: DeductionSystem, given: Problem, semiring: Semiring, key: jax.Array | None) -> jax.Array:
+    """The heads of a best derivation, or of a random one, -1 where there is none."""
+    tables, lengths = given.lift(semiring)
+    want = "best" if key is None else "sample"
+    value, uses = run(system, semiring.chart(), want, *flat((tables, lengths), lengths.ndim), key=key)
+    words = given.tables["arc"].shape[-1] - 1 - system.last
+    arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : words + 1]
     value = value.reshape(lengths.shape)
     exists = (value != semiring.zero) & ~jnp.isnan(value)
-    padding = jnp.arange(heads.shape[-1]) >= lengths[..., None]
-    return jnp.where(exists[..., None] | padding, heads, -1)
+    return jnp.where(exists[..., None], jnp.argmax(arcs, axis=-2), -1).astype(jnp.int32)
 
 
-def arc_words(system: DeductionSystem, tables: dict[str, jax.Array]) -> int:
-    """The number of words of masked tables."""
-    return tables["arc"].shape[-1] - 1 - system.last
+def _is_word(heads: jax.Array, lengths: jax.Array) -> jax.Array:
+    return jnp.arange(heads.shape[-1]) < lengths[..., None]
 
 
-def marginals(system: DeductionSystem, scores: Tables, lengths: ArrayLike | None = None) -> Any:
+def _with_few_roots(given: Problem) -> dict[str, jax.Array]:
+    """The tables with root arcs made so dear that no other scores can make up for one."""
+    tables = [*given.tables.values(), *([] if given.labels is None else [given.labels])]
+    axes = given.lengths.ndim
+    uses = given.tables["arc"].shape[-1]
+    price = 1 + uses * jnp.stack([_spread(table, axes) for table in tables]).sum(0)
+    arcs = given.tables["arc"]
+    return given.tables | {"arc": arcs.at[..., 0, :].add(-price[..., None])}
+
+
+def _spread(table: jax.Array, batch_axes: int) -> jax.Array:
+    """The difference of the greatest and the least score of each sentence, -inf apart."""
+    axes = tuple(range(batch_axes, table.ndim))
+    finite = jnp.isfinite(table)
+    most = jnp.max(table, axes, initial=-jnp.inf, where=finite)
+    return jnp.maximum(most - jnp.min(table, axes, initial=jnp.inf, where=finite), 0)
+
+
+def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
+    """The best label of each word's arc: int32 `[*batch, n]` from scores `[*batch, n+1, n+1, labels]`; 0 if no head.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.best_labels(jnp.zeros((3, 3, 4)).at[2, 1, 3].set(1.0), jnp.array([2, 0]))
+        Array([3, 0], dtype=int32)
+    """
+    return jnp.argmax(_of_heads(scores, heads), axis=-1).astype(jnp.int32)
+
+
+def sample_labels(scores: ArrayLike, heads: ArrayLike, key: jax.Array) -> jax.Array:
+    """A label of each word's arc, drawn with p(label) ∝ exp(score): int32 `[*batch, n]`; see `best_labels`."""
+    return jax.random.categorical(key, _of_heads(scores, heads)).astype(jnp.int32)
+
+
+def _of_heads(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
+    """The labels' scores of each word's arc, `[*batch, n, labels]`."""
+    table, heads = jnp.asarray(scores)[..., 1:, :], jnp.maximum(jnp.asarray(heads), 0)
+    return jnp.take_along_axis(table, heads[..., None, :, None], axis=-3)[..., 0, :, :]
+
+
+def marginals(
+    system: DeductionSystem,
+    scores: Tables,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+    semiring: Semiring | type[Semiring] = LogSum,
+) -> Any:
     """The probability of each score's use, in the shape of the scores: the gradient of the log-partition.
 
     For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score);
     otherwise those of derivations, where a tree counts once for each of its derivations. All zero where no tree is
-    allowed.
+    allowed. With the semiring `SingleRoot(LogSum)`, marginals of the trees with one root arc.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -65,12 +145,12 @@ def marginals(system: DeductionSystem, scores: Tables, lengths: ArrayLike | None
                [0.    , 0.    , 0.3333],
                [0.    , 0.3333, 0.    ]], dtype=float32)
     """
+    return jax.grad(lambda s: inside(system, s, lengths, semiring, constraints).sum())(jax.tree.map(wide, scores))
 
-    def widen(table: ArrayLike) -> jax.Array:
-        return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
 
-    wide = jax.tree.map(widen, scores)
-    return jax.grad(lambda s: inside(system, s, lengths, LogSum).sum())(wide)
+def wide(table: ArrayLike) -> jax.Array:
+    """The scores in float32, or wider if they are."""
+    return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
 
 
 def nearest_tree(system: DeductionSystem, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:

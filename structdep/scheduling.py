@@ -12,7 +12,7 @@ from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from structdep.deduction import Atom, DeductionSystem, Item, Score
+    from structdep.deduction import Atom, DeductionSystem, Item, Rule, Score
 
     Step = tuple[tuple[Atom, ...], Atom]
     """The item premises of a rule, and its conclusion."""
@@ -31,12 +31,17 @@ def steps(system: DeductionSystem) -> list[Step]:
 
 
 def transient(system: DeductionSystem) -> frozenset[Item | Score]:
-    """Items that are used at their own width alone: nothing ever stands beside them, so nobody need store them."""
+    """Items that are used at their own width alone, and cost no sum: what derives them can stand in their place."""
     derived = {rule.conclusion.symbol for rule in system.rules} - {axiom.symbol for axiom in system.axioms}
     used_beside = {atom.symbol for rule in system.rules if len(rule.premises) > 1 for atom in rule.premises}
     reshaped = {rule.premises[0].symbol for rule in system.rules if rule.premises[0].span != rule.conclusion.span}
+    summed = {rule.conclusion.symbol for rule in system.rules if len(rule.premises) > 1 and _sums(rule)}
     in_words = {rule.conclusion.symbol for rule in system.rules if not rule.conclusion.is_absolute}
-    return frozenset(derived - used_beside - reshaped - ({system.goal.symbol} & in_words))
+    return frozenset(derived - used_beside - reshaped - summed - ({system.goal.symbol} & in_words))
+
+
+def _sums(rule: Rule) -> bool:
+    return rule.variables != rule.conclusion.variables and not rule.conclusion.is_absolute
 
 
 def least_widths(axioms: Iterable[Atom], rules: Sequence[Step]) -> dict[Item | Score, int]:

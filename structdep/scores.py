@@ -3,36 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
+from structdep.semirings import Semiring
 
 Tables = ArrayLike | Mapping[str, ArrayLike]
 """Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
+
+LABEL = "label"
+"""The name of scores of labelled arcs, `[*batch, n+1, n+1, labels]`, which all systems take."""
 
 CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
 
 
 class Problem(NamedTuple):
-    """Checked scores: `tables` [*batch, nodes, ..] in float32 or wider, -inf where impossible; `lengths` [*batch]."""
+    """Checked scores: `tables` [*batch, nodes, ..] in float32 or wider, -inf where impossible; `lengths` [*batch].
+
+    `labels` [*batch, nodes, nodes, labels] where arcs have labels.
+    """
 
     tables: dict[str, jax.Array]
     lengths: jax.Array
+    labels: jax.Array | None = None
+
+    def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
+        """The tables as values of a semiring, labels summed."""
+        lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
+        if self.labels is not None:
+            lifted["arc"] = semiring.times(lifted["arc"], semiring.sum(semiring.lift(LABEL, self.labels), -1))
+        return lifted, self.lengths
 
 
-def problem(system: DeductionSystem, scores: Tables, lengths: ArrayLike | None = None) -> Problem:
+def problem(
+    system: DeductionSystem,
+    scores: Tables,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> Problem:
     """The scores as the chart wants them. An absent table scores 0; trees are trees all the same.
 
     Raises:
-        TypeError: scores or lengths of a wrong dtype.
+        TypeError: scores, lengths or constraints of a wrong dtype.
         ValueError: wrong shapes, unknown names, lengths out of range, or NaN scores where `jax_debug_nans` is set.
     """
-    tables = {name: _table(system, name, table) for name, table in named(scores).items()}
+    given = named(scores)
+    labels = _labels(given.pop(LABEL)) if LABEL in given else None
+    tables = {name: _table(system, name, table) for name, table in given.items()}
+    if labels is not None and "arc" not in tables:
+        tables["arc"] = jnp.zeros(labels.shape[:-1], labels.dtype)
     if not tables:
         names = sorted(system.declared)
         raise ValueError(
@@ -44,8 +69,10 @@ def problem(system: DeductionSystem, scores: Tables, lengths: ArrayLike | None =
     if "arc" not in tables:
         tables["arc"] = jnp.zeros((*batch, words + 1, words + 1), dtype)
     nodes = words + 1 + system.last
+    if constraints is not None:
+        tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
     masked = {name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}
-    return Problem(masked, lengths)
+    return Problem(masked, lengths, None if labels is None else _fit_labels(labels, masked["arc"]))
 
 
 def named(scores: Tables) -> dict[str, ArrayLike]:
@@ -63,6 +90,26 @@ def _table(system: DeductionSystem, name: str, scores: ArrayLike) -> jax.Array:
     if not jnp.issubdtype(table.dtype, jnp.floating):
         raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
     return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+
+
+def _labels(scores: ArrayLike) -> jax.Array:
+    table = jnp.asarray(scores)
+    if not jnp.issubdtype(table.dtype, jnp.floating):
+        raise TypeError(f"scores {LABEL!r} must be floating point, not {table.dtype}")
+    if table.ndim < 3 or table.shape[-3] != table.shape[-2]:
+        raise ValueError(
+            f"scores {LABEL!r} have shape {table.shape}, expected [*batch, n+1, n+1, labels]: {CONVENTION}"
+        )
+    return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+
+
+def _fit_labels(labels: jax.Array, arcs: jax.Array) -> jax.Array:
+    """Scores of labels beside the masked scores of arcs: as many nodes, and -inf where no arc can be."""
+    if labels.ndim != arcs.ndim + 1 or labels.shape[:-3] != arcs.shape[:-2]:
+        raise ValueError(f"scores {LABEL!r} {labels.shape} and 'arc' {arcs.shape} do not have the same batch")
+    missing = arcs.shape[-1] - labels.shape[-2]
+    labels = jnp.pad(labels, [(0, 0)] * (labels.ndim - 3) + [(0, missing), (0, missing), (0, 0)])
+    return jnp.where(jnp.isneginf(arcs)[..., None], -jnp.inf, labels).astype(arcs.dtype)
 
 
 def _refuse_nan(name: str, scores: ArrayLike) -> None:

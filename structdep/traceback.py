@@ -1,8 +1,8 @@
-"""From a filled chart down: one best derivation of each sentence, by visiting O(n) cells and recomputing only those.
+"""From a filled chart down: one derivation of each sentence, by visiting O(n) cells and recomputing only those.
 
-Every kind of item has a stack of cells to visit. A step takes the top of each stack, in all sentences at once, finds
-the best product that makes this cell (the first among equals: rules in their order, then splits from the left), notes
-its scores, and pushes its premises.
+Every kind of item has a stack of cells to visit. A step takes the top of each stack, in all sentences at once, chooses
+a product that makes this cell, notes its scores, and pushes its premises. The choice is the best product (the first
+among equals: rules in their order, then splits from the left), or one drawn in proportion to its weight.
 """
 
 from __future__ import annotations
@@ -63,10 +63,16 @@ class Choices:
         """For each product, how many splits there are, along each summed position."""
         return [(self.layout.nodes,) * len(summed_variables(self.fold, term)) for term in self.fold.terms]
 
-    def best(
-        self, cell: jax.Array, lengths: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring
+    def choose(
+        self,
+        cell: jax.Array,
+        lengths: jax.Array,
+        tables: Arrays,
+        charts: Arrays,
+        semiring: Semiring,
+        key: jax.Array | None,
     ) -> tuple[jax.Array, jax.Array]:
-        """The number of the best product, `[batch]`, and the node of each variable, `[variables, batch]`."""
+        """The number of the chosen product, `[batch]`, and the node of each variable, `[variables, batch]`."""
         at = dict(zip((p.name for p in self.fold.conclusion.positions), cell, strict=True))
         at |= {"": jnp.zeros_like(lengths), "n": lengths}
         values = []
@@ -75,7 +81,10 @@ class Choices:
             value = product(term, grid, self.layout, tables, charts, semiring)
             values.append(value.reshape(-1, len(lengths)))
         every = jnp.concatenate(values)
-        flat = jnp.argmax(every == semiring.sum(every, 0), axis=0)
+        if key is None:
+            flat = jnp.argmax(every == semiring.sum(every, 0), axis=0)
+        else:
+            flat = jax.random.categorical(key, every, axis=0)
         starts = np.cumsum([0, *(prod(sizes) for sizes in self.splits)])
         number = jnp.searchsorted(jnp.asarray(starts[1:]), flat, side="right", method="compare_all")
         split = flat - jnp.asarray(starts)[number]
@@ -105,10 +114,10 @@ class Choices:
         return [self.variables.index(p.name) for p in atom.positions] if atom else [0] * arity
 
 
-State = tuple[dict[str, Stack], Arrays]
+State = tuple[dict[str, Stack], Arrays, jax.Array | None]
 
 
-def best_derivation(
+def derivation(
     plan: Plan,
     layout: Layout,
     tables: Arrays,
@@ -116,8 +125,12 @@ def best_derivation(
     lengths: jax.Array,
     exists: jax.Array,
     semiring: Semiring,
+    key: jax.Array | None = None,
 ) -> Arrays:
-    """How often one best derivation uses each score: arrays like `tables`, all 0 in sentences where none `exists`."""
+    """How often one derivation uses each score: arrays like `tables`, all 0 in sentences where none `exists`.
+
+    Without a `key` it is a best one, else one drawn with probability exp(its score - the sum of all).
+    """
     kinds = {fold.conclusion.symbol.name: Choices(fold, layout) for fold in (*plan.items, plan.goal)}
     axioms = [(axiom.symbol.name, width_of_axiom(axiom)) for axiom in plan.system.axioms]
     stacks = {name: _empty(kind.fold.conclusion, layout, len(lengths)) for name, kind in kinds.items()}
@@ -126,10 +139,11 @@ def best_derivation(
     uses = {name: jnp.zeros(table.shape, table.dtype) for name, table in tables.items()}
 
     def visit(name: str, state: State) -> State:
-        stacks, uses = state
+        stacks, uses, key = state
+        key, own = (None, None) if key is None else jax.random.split(key)
         cell, active, popped = stacks[name].pop()
         stacks = stacks | {name: popped}
-        number, nodes = kinds[name].best(cell, lengths, tables, charts, semiring)
+        number, nodes = kinds[name].choose(cell, lengths, tables, charts, semiring, own)
         for score in uses:
             for wanted, place in kinds[name].places(score, number, nodes):
                 used = uses[score].at[(*place, jnp.arange(len(lengths)))].add(wanted & active, mode="drop")
@@ -141,7 +155,7 @@ def best_derivation(
                 for width in (width for name, width in axioms if name == premise):
                     wanted &= right - left != width
                 stacks = stacks | {premise: stacks[premise].push(place, wanted)}
-        return stacks, uses
+        return stacks, uses, key
 
     def step(state: State) -> State:
         for name in (name for name in kinds if name != goal):
@@ -151,7 +165,7 @@ def best_derivation(
     def waiting(state: State) -> jax.Array:
         return jnp.stack([stack.size for stack in state[0].values()]).any()
 
-    return lax.while_loop(waiting, step, visit(goal, (stacks, uses)))[1]
+    return lax.while_loop(waiting, step, visit(goal, (stacks, uses, key)))[1]
 
 
 def _empty(conclusion: Atom, layout: Layout, batch: int) -> Stack:

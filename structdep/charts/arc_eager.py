@@ -36,4 +36,6 @@ def arc_eager(transitions: bool = False) -> DeductionSystem:
         for E in (E0, E1)
         for rule in (E[k, i] * E0[i, j] * left_arc >> E[k, j], E[k, i] * E1[i, j] * right_arc >> E[k, j])
     )
-    return DeductionSystem(name, (E0[i, i + 1], E1[i, i + 1]), rules, goal=E0[0, n + 1], scores=scores)
+    return DeductionSystem(
+        name, (E0[i, i + 1], E1[i, i + 1]), rules, goal=E0[0, n + 1], scores=scores, trees="projective"
+    )

@@ -21,8 +21,10 @@ def arc_hybrid(transitions: bool = False) -> DeductionSystem:
     I = Item("I")
     if not transitions:
         rule = I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]
-        return DeductionSystem("arc_hybrid", axioms=(I[i, i + 1],), rules=(rule,), goal=I[0, n + 1])
+        return DeductionSystem("arc_hybrid", axioms=(I[i, i + 1],), rules=(rule,), goal=I[0, n + 1], trees="projective")
     left, right = arc[j, k] * reduce("la", i, k, j), arc[i, k] * reduce("ra", i, k, j)
     rule = I[i, k] * I[k, j] * shift[i, k] * either(left, right) >> I[i, j]
     scores = (arc, shift, *reduce_scores("la", "ra"))
-    return DeductionSystem("arc_hybrid_transitions", (I[i, i + 1],), (rule,), goal=I[0, n + 1], scores=scores)
+    return DeductionSystem(
+        "arc_hybrid_transitions", (I[i, i + 1],), (rule,), goal=I[0, n + 1], scores=scores, trees="projective"
+    )

@@ -38,4 +38,6 @@ def arc_standard(transitions: bool = False) -> DeductionSystem:
         I[k, h, j] * right >> R[k:j, g],
         I[i, g, k] * push * R[k:j, g] >> I[i, g, j],
     )
-    return DeductionSystem(name, axioms=(I[i, i, i + 1],), rules=rules, goal=I[0, 0, n + 1], scores=scores)
+    return DeductionSystem(
+        name, axioms=(I[i, i, i + 1],), rules=rules, goal=I[0, 0, n + 1], scores=scores, trees="projective"
+    )

@@ -30,6 +30,7 @@ def eisner(single_root: bool = False) -> DeductionSystem:
     )
     axioms = (C_left[i, i], C_right[i, i])
     if not single_root:
-        return DeductionSystem("eisner", axioms, rules, goal=C_right[0, n], unambiguous=True)
+        return DeductionSystem("eisner", axioms, rules, goal=C_right[0, n], unambiguous=True, trees="projective")
     one_root = C_left[1, k] * C_right[k, n] * arc[0, k] >> T[0, n]
-    return DeductionSystem("eisner_single_root", axioms, (*rules, one_root), goal=T[0, n], unambiguous=True)
+    name, trees = "eisner_single_root", "projective with a single root"
+    return DeductionSystem(name, axioms, (*rules, one_root), goal=T[0, n], unambiguous=True, trees=trees)

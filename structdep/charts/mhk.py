@@ -52,26 +52,32 @@ def mhk(k: int, transitions: bool = False) -> DeductionSystem:
         names = REDUCES.values() if k == 4 else ("la", "ra")
         name, scores = f"mh{k}_transitions", (arc, shift, *reduce_scores(*names))
 
-    def combined(m: int, p: int) -> Product:
-        parts = H[m][h[:m]] * H[p - m + 1][h[m - 1 : p]]
-        return parts * shift[h[m - 2], h[m - 1]] if transitions else parts
-
-    def link(heads: Sequence[Position], dependent: Position) -> list[Atom | Product]:
-        options = [(head, arc[head, dependent]) for head in heads if head != dependent]
-        return [a * _reduce(heads, head, dependent) for head, a in options] if transitions else [a for _, a in options]
-
-    combine = (combined(m, p) >> H[p][h[:p]] for p in range(3, k + 1) for m in range(2, p))
+    combine = (
+        joined(H[m][h[:m]], H[p - m + 1][h[m - 1 : p]], transitions) >> H[p][h[:p]]
+        for p in range(3, k + 1)
+        for m in range(2, p)
+    )
     links = (
-        H[m][h[:m]] * either(link(h[:m], h[d])) >> H[m - 1][h[:d] + h[d + 1 : m]]
+        H[m][h[:m]] * either(link(h[:m], x, h[d], transitions) for x in h[:m] if x != h[d])
+        >> H[m - 1][h[:d] + h[d + 1 : m]]
         for m in range(k, 2, -1)
         for d in range(1, m - 1)
     )
     axioms, goal = (H[2][h[0], h[0] + 1],), H[2][0, n + 1]
-    return DeductionSystem(name, axioms, (*combine, *links), goal, scores=scores)
+    return DeductionSystem(
+        name, axioms, (*combine, *links), goal, scores=scores, trees="projective" if k == 3 else f"MH_{k}"
+    )
 
 
-def _reduce(heads: Sequence[Position], head: Position, dependent: Position) -> Product:
-    """The transition that links two heads of `[.., s2, s1, s0, b0]`."""
+def joined(left: Atom, right: Atom, transitions: bool) -> Product:
+    """Two items side by side: the node where they meet is shifted."""
+    return left * right * shift[left.positions[-2:]] if transitions else left * right
+
+
+def link(heads: Sequence[Position], head: Position, dependent: Position, transitions: bool) -> Product:
+    """An arc between two of the heads `[.., s2, s1, s0, b0]` of an item, and the transition that makes it."""
+    if not transitions:
+        return Product((arc[head, dependent],))
     names = dict(zip(reversed(heads), ("b0", "s0", "s1", "s2"), strict=False))
     s1, s0, b0 = heads[-3:]
-    return reduce(REDUCES[names[dependent], names[head]], s1, s0, b0)
+    return arc[head, dependent] * reduce(REDUCES[names[dependent], names[head]], s1, s0, b0)

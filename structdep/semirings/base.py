@@ -39,7 +39,8 @@ class Semiring:
     Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a is a, as with a maximum: a value is
     that of one derivation. `additive` says that values are numbers and `times` adds: the derivative of a value
-    then counts uses of scores. Without it, derivatives are those of the operations.
+    then counts uses of scores. Without it, values may be pytrees and derivatives are those of the operations. `zero`
+    has the structure of a value, with a number for each array.
     """
 
     idempotent: ClassVar[bool] = False
@@ -47,7 +48,7 @@ class Semiring:
     zero: ClassVar[Any] = -jnp.inf
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
-        return jnp.full(shape, self.zero, dtype)
+        return jax.tree.map(lambda zero: jnp.full(shape, zero, dtype), self.zero)
 
     def ones(self, shape: Sequence[int], dtype: Any) -> Value:
         return jnp.zeros(shape, dtype)
@@ -59,6 +60,10 @@ class Semiring:
     def chart(self) -> Semiring:
         """The semiring that fills the chart with lifted values: one without arrays of its own."""
         return self
+
+    def randomness(self) -> jax.Array | None:
+        """The key by which a derivation is drawn when derivatives are asked for, if one is."""
+        return None
 
     def lower(self, value: Value) -> Any:
         """What the user gets for the goal's value."""
@@ -79,8 +84,10 @@ class Semiring:
         """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
         return self.plus([self._product(factors, summed) for factors, summed in read()])
 
-    def pullback(self, read: Reader, value: jax.Array, cotangent: jax.Array, stage: Stage = at_once) -> list[list[Any]]:
-        """Cotangents of the factors of a fold (additive values only): those of its products, shared by factors."""
+    def pullback(self, read: Reader, value: Value, cotangent: Value, stage: Stage = at_once) -> list[list[Value]]:
+        """Cotangents of the factors of a fold with this `value`; additive products share theirs among the factors."""
+        if not self.additive:
+            return self._pullback(read, cotangent)
         shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
 
         def cotangents() -> list[jax.Array]:
@@ -91,6 +98,16 @@ class Semiring:
         wanted = [(array, shape) for array, own in zip(stage(cotangents), shapes, strict=True) for shape in own]
         sums = iter(sum_to([array for array, _ in wanted], [shape for _, shape in wanted], stage))
         return [[next(sums) for _ in own] for own in shapes]
+
+    def _pullback(self, read: Reader, cotangent: Value) -> list[list[Value]]:
+        products = read()
+
+        def again(factors: Sequence[Sequence[Value]]) -> Value:
+            value = self.fold(lambda: [(own, summed) for own, (_, summed) in zip(factors, products, strict=True)])
+            return jax.tree.map(lambda leaf, like: jnp.broadcast_to(leaf, like.shape), value, cotangent)
+
+        (pulled,) = jax.vjp(again, [list(factors) for factors, _ in products])[1](cotangent)
+        return pulled
 
     def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
         """The derivative of a fold's `value` by each term of its products; 0 where a term is -inf."""
@@ -117,3 +134,8 @@ class Semiring:
             if not does
         ]
         return inner, outer
+
+
+def instance(semiring: Semiring | type[Semiring]) -> Semiring:
+    """The semiring, where a class without parameters may be named instead."""
+    return semiring() if isinstance(semiring, type) else semiring

@@ -26,7 +26,11 @@ class MaxPlus(Semiring):
     idempotent: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        return jnp.max(a, axis)
+        """The greatest element; its derivative is that of the first among equals."""
+        axes = (axis,) if isinstance(axis, int) else axis
+        rows = jnp.moveaxis(a, axes, range(len(axes)))
+        rows = rows.reshape(-1, *rows.shape[len(axes) :])
+        return jnp.take_along_axis(rows, jnp.argmax(rows, axis=0, keepdims=True), axis=0)[0]
 
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
         parts = stage(lambda: [self._windows(*product) for product in read()])

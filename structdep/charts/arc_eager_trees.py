@@ -1,0 +1,38 @@
+"""Arc-eager with each tree once: a word that has its head is reduced after the words right of it have theirs."""
+
+from structdep.charts.arc_eager import la, ra, reduce, shift
+from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
+
+i, j, k = indices("i j k")
+
+
+def arc_eager_trees(transitions: bool = False) -> DeductionSystem:
+    """The trees of `arc_eager`, each with one derivation: in items P the last word was reduced, in Z it got a head.
+
+    1 stands for a left end that has its head, 0 for one that has not. `transitions` adds the scores of
+    `arc_eager(transitions=True)`: a tree has one sequence of transitions.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> jnp.exp(sd.inside(arc_eager_trees(), jnp.zeros((5, 5)), semiring=sd.Counting)).round()
+        Array(55., dtype=float32)
+    """
+    E0, E1 = Item("E0"), Item("E1")
+    left_arc, right_arc = Product((arc[j, i],)), Product((arc[k, i],))
+    name = "arc_eager_trees"
+    scores: tuple[Score, ...] = (arc,)
+    if transitions:
+        name, scores = "arc_eager_trees_transitions", (arc, shift, la, ra, reduce)
+        left_arc, right_arc = left_arc * shift[k, i] * la[i, j], right_arc * ra[k, i] * reduce[i, j]
+    rules = tuple(
+        rule
+        for E, Z, P in ((E0, Item("Z0"), Item("P0")), (E1, Item("Z1"), Item("P1")))
+        for rule in (
+            Z[k, j] >> E[k, j],
+            P[k, j] >> E[k, j],
+            Z[k, i] * E0[i, j] * left_arc >> Z[k, j],
+            E[k, i] * E1[i, j] * right_arc >> P[k, j],
+        )
+    )
+    axioms = (Item("Z0")[i, i + 1], Item("Z1")[i, i + 1])
+    return DeductionSystem(name, axioms, rules, goal=E0[0, n + 1], scores=scores, unambiguous=True, trees="projective")

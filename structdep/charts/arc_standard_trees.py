@@ -1,0 +1,43 @@
+"""Arc-standard with each tree once: a head takes its left dependents before its right ones."""
+
+from structdep.charts.configurations import reduce_scores, shift
+from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
+
+i, g, k, h, j = indices("i g k h j")
+
+
+def arc_standard_trees(transitions: bool = False) -> DeductionSystem:
+    """The trees of `arc_standard`, each with one derivation: in an item B the head has no right dependent yet.
+
+    `transitions` adds the scores of `arc_standard(transitions=True)`: a tree has one sequence of transitions.
+
+    Example:
+        >>> print(arc_standard_trees())
+        arc_standard_trees: time O(n^4), space O(n^3), one derivation a tree
+          ⊢  B[i,i,i+1]
+          B[i,h,j]  ⊢  I[i,h,j]
+          I[i,g,k]  arc[h,g]  ⊢  L[i:k,h]
+          L[i:k,h]  B[k,h,j]  ⊢  B[i,h,j]
+          I[k,h,j]  arc[g,h]  ⊢  R[k:j,g]
+          I[i,g,k]  R[k:j,g]  ⊢  I[i,g,j]
+          goal  I[0,0,n+1]
+    """
+    B, I, L, R = Item("B"), Item("I"), Item("L", exterior="right"), Item("R", exterior="left")
+    push, left, left_front, right = Product(()), Product((arc[h, g],)), Product(()), Product((arc[g, h],))
+    name = "arc_standard_trees"
+    scores: tuple[Score, ...] = (arc,)
+    if transitions:
+        la, la_below, _, ra, ra_below, _ = reduce_scores("la", "ra")
+        name, scores = "arc_standard_trees_transitions", (arc, shift, la, la_below, ra, ra_below)
+        push, left_front = Product((shift[g, k],)), Product((la[h, j],))
+        left, right = left * la_below[g, h], right * ra_below[g, h] * ra[h, j]
+    rules = (
+        B[i, h, j] >> I[i, h, j],
+        I[i, g, k] * push * left >> L[i:k, h],
+        L[i:k, h] * B[k, h, j] * left_front >> B[i, h, j],
+        I[k, h, j] * right >> R[k:j, g],
+        I[i, g, k] * push * R[k:j, g] >> I[i, g, j],
+    )
+    return DeductionSystem(
+        name, (B[i, i, i + 1],), rules, goal=I[0, 0, n + 1], scores=scores, unambiguous=True, trees="projective"
+    )

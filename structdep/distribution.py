@@ -1,0 +1,240 @@
+"""A distribution over trees, p(tree) ∝ exp(score): every query is a chart, its gradient or its traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from numpy.typing import ArrayLike
+
+from structdep import charts, queries
+from structdep.constraints import Constraints
+from structdep.deduction import DeductionSystem
+from structdep.inside import inside
+from structdep.scores import LABEL, Tables, named, problem
+from structdep.semirings import KBest, LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.trees import heads_to_arcs
+
+
+class Labelled(NamedTuple):
+    """Labelled trees: `heads` and `labels`, int32 `[.., *batch, n]`."""
+
+    heads: jax.Array
+    labels: jax.Array
+
+
+class Best(NamedTuple):
+    """The best trees of each sentence: int32 `heads` (-1 where there are fewer) and `labels` `[k, *batch, n]`.
+
+    `scores` are `[k, *batch]`, `labels` None where arcs have none.
+    """
+
+    heads: jax.Array
+    scores: jax.Array
+    labels: jax.Array | None
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TreeDistribution:
+    """The trees of a deduction system with p(tree) ∝ exp(score), a pytree: jit, vmap and grad go through it.
+
+    Args:
+        system: one that derives each tree once (`charts.eisner`, `charts.mh4_trees`, ..). Another serves for `argmax`
+            and `max`; for what sums over trees it is refused, unless `over` is "derivations".
+        scores, lengths, constraints: as in `inside`. Scores named `label` make labelled trees.
+        single_root: whether exactly one word depends on the root.
+
+    Raises:
+        ValueError: by the queries that sum over trees, where the system derives a tree several times.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> trees = sd.TreeDistribution(sd.charts.mh4_trees(), jnp.zeros((5, 5)))
+        >>> jnp.exp(trees.log_partition()).round(), jnp.exp(-trees.log_prob(jnp.array([3, 4, 0, 3]))).round()
+        (Array(118., dtype=float32), Array(118., dtype=float32))
+        >>> trees.sample(jax.random.key(0), 100).shape
+        (100, 4)
+    """
+
+    system: DeductionSystem = field(metadata={"static": True})
+    scores: Tables
+    lengths: ArrayLike | None = None
+    constraints: Constraints | None = None
+    single_root: bool = field(default=False, metadata={"static": True}, kw_only=True)
+    over: str = field(default="trees", metadata={"static": True}, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.over not in ("trees", "derivations"):
+            raise ValueError(f'a distribution is over "trees" or over "derivations", not over {self.over!r}')
+
+    def log_partition(self) -> jax.Array:
+        """log Σ exp(score) over all trees, `[*batch]`; -inf where there is none."""
+        return self._inside(LogSum())
+
+    def exists(self) -> jax.Array:
+        """Whether there is any tree, bool `[*batch]`."""
+        return ~jnp.isneginf(self.max())
+
+    def max(self) -> jax.Array:
+        """The score of the best tree, `[*batch]`; its gradient is that tree's."""
+        return self._inside(MaxPlus())
+
+    def argmax(self) -> jax.Array | Labelled:
+        """The best tree: `heads` int32 `[*batch, n]`, -1 where there is none; `Labelled` where labels are scored."""
+        return self._labelled(self._best(self._tables()), queries.best_labels)
+
+    def marginals(self) -> Any:
+        """The probability that a tree uses each score, in the shape of the scores."""
+        semiring = self._graded(LogSum())
+        return queries.marginals(self.system, self.scores, self.lengths, self.constraints, semiring)
+
+    def arc_marginals(self) -> jax.Array:
+        """The probability of each arc, `[*batch, n+1, n+1]`, whatever is scored."""
+        return replace(self, scores=self._tables()).marginals()["arc"]
+
+    def score(self, heads: ArrayLike) -> jax.Array:
+        """The score of a tree, `[*batch]`; of a partial one (-1: unknown), the log-sum over its completions."""
+        return replace(self, scores=self._allowing(Constraints(heads)))._inside(LogSum())
+
+    def log_prob(self, heads: ArrayLike) -> jax.Array:
+        """The log-probability of a tree, or of all completions of a partial one (-1: unknown), `[*batch]`; <= 0."""
+        return jnp.minimum(_difference(self.score(heads), self.log_partition()), 0)
+
+    def sample(self, key: jax.Array, n: int) -> jax.Array | Labelled:
+        """Trees drawn independently and exactly: `heads` int32 `[n, *batch, words]`, -1 where there is none."""
+        self._graded(LogSum())
+        draw = self._sample_single_root if self.single_root else partial(self._sample, self._tables())
+        return jax.vmap(draw)(jax.random.split(key, n))
+
+    def k_best(self, k: int) -> Best:
+        """The k best trees, all different, from the best down; labelled trees differ if their labels do."""
+        scores, pull = jax.vjp(lambda t: replace(self, scores=t)._inside(KBest(k)), self._tables())
+        seeds = jnp.moveaxis(jnp.broadcast_to(jnp.eye(k, dtype=scores.dtype), (*scores.shape, k)), -1, 0)
+        (uses,) = jax.vmap(pull)(seeds)
+        scores = jnp.moveaxis(scores, -1, 0)
+        heads = jnp.argmax(uses["arc"][..., 1:], axis=-2).astype(jnp.int32)
+        heads = jnp.where(jnp.isneginf(scores)[..., None] & self._is_word(), -1, heads)
+        return Best(heads, scores, queries.best_labels(uses[LABEL], heads) if LABEL in uses else None)
+
+    def entropy(self) -> jax.Array:
+        """-Σ p log p in nats, `[*batch]`."""
+        return self.cross_entropy(self)
+
+    def cross_entropy(self, other: TreeDistribution) -> jax.Array:
+        """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not.
+
+        Raises:
+            ValueError: the two are over different trees, or over different derivations of them that q tells apart.
+        """
+        self._check_comparable(other)
+        tables = other._tables() if other.constraints is None else other._allowing(other.constraints)
+        own = {name: jnp.zeros_like(table) for name, table in tables.items()} | self._tables()
+        marginals = replace(self, scores=own).marginals()
+        log_partition = other.log_partition()
+        expected = (_expected(marginals[name], table, log_partition.ndim) for name, table in tables.items())
+        return log_partition - sum(expected)
+
+    def kl_divergence(self, other: TreeDistribution) -> jax.Array:
+        """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
+        return jnp.maximum(self.cross_entropy(other) - self.entropy(), 0)
+
+    def expected_attachment(self, heads: ArrayLike) -> jax.Array:
+        """The expected number of words that have their head in `heads` (-1: none), `[*batch]`."""
+        return jnp.sum(self.arc_marginals(), where=heads_to_arcs(heads, self.lengths), axis=(-2, -1))
+
+    def minimum_risk(self) -> jax.Array:
+        """The tree with the greatest expected attachment (minimum Bayes risk): `heads` int32 `[*batch, n]`."""
+        return self._best({"arc": self.arc_marginals()})
+
+    def covariance(self, direction: Any) -> Any:
+        """Of each score's use with the sum of `direction` over a tree, shaped as the scores: Hessian times vector."""
+        return jax.jvp(lambda scores: replace(self, scores=scores).marginals(), (self.scores,), (direction,))[1]
+
+    def _inside(self, semiring: Semiring) -> Any:
+        return inside(self.system, self.scores, self.lengths, self._graded(semiring), self.constraints)
+
+    def _graded(self, semiring: Semiring) -> Semiring:
+        """The semiring for this number of roots; refused if its sums are of derivations, and trees are wanted."""
+        if not (semiring.idempotent or self.system.unambiguous or self.over == "derivations"):
+            twin = f"{self.system.name.removesuffix('_transitions')}_trees"
+            twin = {"mh3_trees": "arc_hybrid_trees"}.get(twin, twin)
+            advice = f"take structdep.charts.{twin}(..), " if hasattr(charts, twin) else "take a system that does not, "
+            raise ValueError(
+                f"{self.system.name} derives a tree several times, so that sums over its derivations are not sums over "
+                f'trees: {advice}or say over="derivations"'
+            )
+        return SingleRoot(semiring) if self.single_root else semiring
+
+    def _tables(self) -> dict[str, jax.Array]:
+        """The scores by name, in float32 or wider, those of arcs among them."""
+        tables = {name: queries.wide(table) for name, table in named(self.scores).items()}
+        if "arc" in tables:
+            return tables
+        given = problem(self.system, tables, self.lengths)
+        nodes = given.tables["arc"].shape[-1] - self.system.last
+        return tables | {"arc": jnp.zeros((*given.lengths.shape, nodes, nodes), given.tables["arc"].dtype)}
+
+    def _allowing(self, constraints: Constraints) -> dict[str, jax.Array]:
+        tables = self._tables()
+        return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
+
+    def _best(self, tables: Tables) -> jax.Array:
+        return queries.argmax(
+            self.system, tables, self.lengths, constraints=self.constraints, single_root=self.single_root
+        )
+
+    def _labelled(self, heads: jax.Array, choose: Callable[[ArrayLike, jax.Array], jax.Array]) -> jax.Array | Labelled:
+        tables = named(self.scores)
+        return Labelled(heads, choose(tables[LABEL], heads)) if LABEL in tables else heads
+
+    def _sample(self, tables: Tables, key: jax.Array) -> jax.Array | Labelled:
+        trees, labels = jax.random.split(key)
+        heads = queries.sample(self.system, tables, trees, self.lengths, self.constraints)
+        return self._labelled(heads, partial(queries.sample_labels, key=labels))
+
+    def _sample_single_root(self, key: jax.Array) -> jax.Array | Labelled:
+        """First the word that depends on the root, then the rest."""
+        tables = self._tables()
+        key, own = jax.random.split(key)
+        root = jax.random.categorical(own, jnp.log(self.arc_marginals()[..., 0, :]))
+        others = jnp.arange(tables["arc"].shape[-1]) != root[..., None]
+        allowed = jnp.where(others, -jnp.inf, tables["arc"][..., 0, :])
+        return self._sample(tables | {"arc": tables["arc"].at[..., 0, :].set(allowed)}, key)
+
+    def _is_word(self) -> jax.Array:
+        given = problem(self.system, self.scores, self.lengths)
+        return jnp.arange(given.tables["arc"].shape[-1] - 1 - self.system.last) < given.lengths[..., None]
+
+    def _check_comparable(self, other: TreeDistribution) -> None:
+        same = self.system == other.system or (bool(self.system.trees) and self.system.trees == other.system.trees)
+        if not same or (other.single_root and not self.single_root):
+            raise ValueError(f"not over the same trees: {self._describe()} and {other._describe()}")
+        extra = named(other.scores).keys() - {"arc", LABEL}
+        if extra and self.system != other.system:
+            raise ValueError(
+                f"{other.system.name} scores {sorted(extra)}, which {self.system.name} does not know: "
+                "compare two distributions of one system, or score arcs"
+            )
+
+    def _describe(self) -> str:
+        roots = ", single root" if self.single_root else ""
+        return f"{self.system.name} ({self.system.trees or 'trees of its own'}{roots})"
+
+
+def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
+    """a - b, -inf where a is, also if b is."""
+    impossible = jnp.isneginf(a)
+    return jnp.where(impossible, -jnp.inf, jnp.where(impossible, 0, a) - jnp.where(impossible, 0, b))
+
+
+def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int) -> jax.Array:
+    """Σ marginals · table, where what has no probability counts for nothing."""
+    used, finite = marginals > 0, jnp.isfinite(table)
+    axes = tuple(range(batch_axes, table.ndim))
+    total = jnp.sum(jnp.where(used & finite, marginals, 0) * jnp.where(used & finite, table, 0), axes)
+    return jnp.where(jnp.any(used & jnp.isneginf(table), axes), -jnp.inf, total)

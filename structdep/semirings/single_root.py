@@ -1,0 +1,64 @@
+"""Derivations with exactly one root arc, in any semiring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from structdep.semirings.base import Semiring, Value, instance, semiring
+
+Graded = tuple[Value, Value]
+"""The sums of the derivations without, and with one, arc from the root; those with more are dropped."""
+
+
+@semiring
+class SingleRoot(Semiring):
+    """The value in another semiring of the derivations in which exactly one word depends on the root.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> jnp.exp(sd.eisner(jnp.zeros((4, 4)), semiring=sd.SingleRoot(sd.Counting))).round()
+        Array(7., dtype=float32)
+    """
+
+    base: Semiring | type[Semiring]
+    additive: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", instance(self.base))
+
+    @property
+    def _base(self) -> Semiring:
+        return instance(self.base)
+
+    @property
+    def zero(self) -> Any:
+        return (self._base.zero, self._base.zero)
+
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Graded:
+        return self._base.zeros(shape, dtype), self._base.zeros(shape, dtype)
+
+    def ones(self, shape: Sequence[int], dtype: Any) -> Graded:
+        return self._base.ones(shape, dtype), self._base.zeros(shape, dtype)
+
+    def lift(self, name: str, table: jax.Array) -> Graded:
+        is_root = (jnp.arange(table.shape[-2]) == 0)[:, None] if name == "arc" else jnp.zeros((), bool)
+        graded = (jnp.where(is_root, -jnp.inf, table), jnp.where(is_root, table, -jnp.inf))
+        without, with_one = (self._base.lift(name, part) for part in graded)
+        return without, with_one
+
+    def chart(self) -> Semiring:
+        return SingleRoot(self._base.chart())
+
+    def lower(self, value: Graded) -> Any:
+        return self._base.lower(value[1])
+
+    def times(self, a: Graded, b: Graded) -> Graded:
+        base = self._base
+        return base.times(a[0], b[0]), base.plus([base.times(a[0], b[1]), base.times(a[1], b[0])])
+
+    def sum(self, a: Graded, axis: int | tuple[int, ...]) -> Graded:
+        return self._base.sum(a[0], axis), self._base.sum(a[1], axis)
