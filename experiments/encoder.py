@@ -8,6 +8,7 @@ from flax import nnx
 
 from experiments.batches import Batch
 from experiments.config import Config
+from experiments.lstm import lstm
 from experiments.vocabulary import UNKNOWN, Vocabulary
 
 Dropped = nnx.Rngs | None
@@ -44,20 +45,8 @@ class BiLSTM(nnx.Module):
         mask = (jnp.arange(n)[:, None] < lengths)[:, None, :, None].astype(x.dtype)
         kept = self.dropout(jnp.ones((2 * batch, 1, self.half)), rngs).reshape(2, batch, self.half)
         recurrent = self.recurrent[...].reshape(2, self.half, 4 * self.half)
-
-        def step(
-            state: tuple[jax.Array, jax.Array], at: tuple[jax.Array, jax.Array]
-        ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
-            h, c = state
-            gates, mask = at
-            i, f, o, new = jnp.split(gates + jnp.einsum("dbh,dhg->dbg", h * kept, recurrent), 4, axis=-1)
-            c = mask * (jax.nn.sigmoid(f + 1) * c + jax.nn.sigmoid(i) * jnp.tanh(new))
-            h = jax.nn.sigmoid(o) * jnp.tanh(c)
-            return (h, c), h
-
-        zeros = jnp.zeros((2, batch, self.half), x.dtype)
         both = _backward_reversed(jnp.broadcast_to(mask, (n, 2, batch, 1)))
-        _, states = jax.lax.scan(step, (zeros, zeros), (_backward_reversed(gates), both))
+        states = lstm(_backward_reversed(gates), both, recurrent, kept)
         return _backward_reversed(states).transpose(2, 0, 1, 3).reshape(batch, n, 2 * self.half)
 
 

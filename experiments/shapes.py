@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.sentences import Sentence
 
-LONGEST_FORM = 32
+LONGEST_FORM = 14
 
 
 @dataclass(frozen=True, order=True)
