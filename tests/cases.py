@@ -16,9 +16,13 @@ GARBAGE = 7e3
 Tables = dict[str, NDArray[np.float32]]
 
 
+SLOW = ("mh5", "mh4_trees", "mh4_trees_transitions")
+"""Systems whose charts take long to compile."""
+
+
 def _case(declared: Declared) -> Any:
     system = declared.system
-    return pytest.param(system, id=system.name, marks=[pytest.mark.slow] if system.name == "mh5" else [])
+    return pytest.param(system, id=system.name, marks=[pytest.mark.slow] if system.name in SLOW else [])
 
 
 each_system = pytest.mark.parametrize("system", [_case(declared) for declared in SYSTEMS])

@@ -197,7 +197,7 @@ def test_double_precision() -> None:
 @each_chart
 def test_equal_systems_semirings_and_shapes_share_one_compilation(system: DeductionSystem) -> None:
     again = DeductionSystem(
-        system.name, system.axioms, system.rules, system.goal, scores=system.scores, unambiguous=system.unambiguous
+        system.name, system.axioms, system.rules, system.goal, system.scores, system.unambiguous, system.trees
     )
     scores = some_tables(system)["arc"]
     sd.inside(system, scores, LENGTHS, sd.LogSum)

@@ -2,15 +2,26 @@
 
 import math
 import pickle
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from structdep.charts import arc_eager, arc_hybrid, eisner, mhk
-from structdep.charts.arc_standard import arc_standard
+from structdep.charts import (
+    arc_eager,
+    arc_eager_trees,
+    arc_hybrid,
+    arc_hybrid_trees,
+    arc_standard,
+    arc_standard_trees,
+    eisner,
+    mh4_trees,
+    mhk,
+)
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
-from structdep.testing import LOG, MAX, derivation_scores, derivations, expected_uses, value
+from structdep.testing import LOG, MAX, Values, derivation_scores, derivations, evaluate, expected_uses, value
 from structdep.trees import all_trees, check_trees, is_one_endpoint_crossing, is_projective
 
 SIZES = range(1, 6)
@@ -43,6 +54,14 @@ SYSTEMS = (
     Declared(mhk(4), (4, 3), MH4_TREES, MH4_DERIVATIONS),
     Declared(mhk(4, transitions=True), (4, 3), MH4_TREES, MH4_DERIVATIONS),
     Declared(mhk(5), (5, 4), MH5_TREES, MH5_DERIVATIONS),
+    Declared(arc_hybrid_trees(), (3, 2), PROJECTIVE, PROJECTIVE),
+    Declared(arc_hybrid_trees(transitions=True), (3, 2), PROJECTIVE, PROJECTIVE),
+    Declared(arc_eager_trees(), (3, 2), PROJECTIVE, PROJECTIVE),
+    Declared(arc_eager_trees(transitions=True), (3, 2), PROJECTIVE, PROJECTIVE),
+    Declared(arc_standard_trees(), (4, 3), PROJECTIVE, PROJECTIVE),
+    Declared(arc_standard_trees(transitions=True), (4, 3), PROJECTIVE, PROJECTIVE),
+    Declared(mh4_trees(), (4, 3), MH4_TREES, MH4_TREES),
+    Declared(mh4_trees(transitions=True), (4, 3), MH4_TREES, MH4_TREES),
 )
 each_system = pytest.mark.parametrize("declared", SYSTEMS, ids=[declared.system.name for declared in SYSTEMS])
 
@@ -84,6 +103,48 @@ def test_trees_of_mh4() -> None:
     assert set(derivations(mhk(4), 5)) < set(derivations(mhk(5), 5))
     assert (3, 0, 5, 2, 4) not in derivations(mhk(4), 5)  # though the transition system builds it
     assert [sum(t.count(0) == 1 for t in derivations(mhk(5), size)) for size in SIZES] == [1, 2, 9, 64, 613]
+
+
+@pytest.mark.parametrize("transitions", [False, True])
+def test_mh4_trees_derives_the_trees_of_mh4(transitions: bool) -> None:
+    for size in SIZES:
+        assert derivations(mh4_trees(transitions), size).keys() == derivations(mhk(4), size).keys()
+
+
+@pytest.mark.parametrize("once", [mh4_trees, arc_hybrid_trees, arc_eager_trees, arc_standard_trees])
+def test_counts_of_longer_sentences(once: Callable[[], DeductionSystem]) -> None:
+    """To eight words: 920,236 trees of MH_4, as published; projective trees are C(3n, n) / (2n + 1)."""
+    count = Values(0, 1, lambda a, b: a + b, lambda a, b: a * b)
+    projective = [math.comb(3 * size, size) // (2 * size + 1) for size in range(1, 9)]
+    expected = [*MH4_TREES, 9496, 92242, 920236] if once is mh4_trees else projective
+    assert [evaluate(once(), size, count, lambda _: 1) for size in range(1, 9)] == expected
+
+
+@pytest.mark.parametrize(
+    ("once", "published"),
+    [
+        (mh4_trees, partial(mhk, 4)),
+        (arc_hybrid_trees, arc_hybrid),
+        (arc_eager_trees, arc_eager),
+        (arc_standard_trees, arc_standard),
+    ],
+    ids=["mh4", "arc_hybrid", "arc_eager", "arc_standard"],
+)
+def test_each_tree_has_one_of_the_published_transition_sequences(
+    once: Callable[..., DeductionSystem], published: Callable[..., DeductionSystem]
+) -> None:
+    for size in range(1, 5):
+        every = {(heads, uses) for uses, heads, _ in derivation_scores(published(transitions=True), size, {})}
+        chosen = [(heads, uses) for uses, heads, _ in derivation_scores(once(transitions=True), size, {})]
+        assert set(chosen) <= every
+        assert len(chosen) == len({heads for heads, _ in every})
+
+
+def test_systems_that_name_one_class_have_the_same_trees() -> None:
+    for name in {declared.system.trees for declared in SYSTEMS} - {""}:
+        same = [declared.system for declared in SYSTEMS if declared.system.trees == name]
+        assert len({frozenset(derivations(system, 4)) for system in same}) == 1
+        assert any(system.unambiguous for system in same) or name == "MH_5"
 
 
 def some_scores(system: DeductionSystem, size: int) -> dict[str, np.ndarray]:
@@ -139,7 +200,7 @@ def test_no_tree_has_value_minus_infinity_and_no_expected_uses() -> None:
 def test_systems_are_equal_by_value(declared: Declared) -> None:
     system = declared.system
     again = DeductionSystem(
-        system.name, system.axioms, system.rules, system.goal, scores=system.scores, unambiguous=system.unambiguous
+        system.name, system.axioms, system.rules, system.goal, system.scores, system.unambiguous, system.trees
     )
     assert again == system and hash(again) == hash(system) and again is not system
     assert pickle.loads(pickle.dumps(system)) == system
