@@ -105,8 +105,9 @@ def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays
 
 
 def _is_large(read: Reader) -> bool:
+    """Whether a fold, or its derivative, sums over many cells."""
     arrays = jax.tree.leaves([factors for factors, _ in jax.eval_shape(read)])
-    return max(array.size for array in arrays) > SMALL
+    return len({array.shape for array in arrays}) > 1 and max(array.size for array in arrays) > SMALL
 
 
 def _store(width: jax.Array, compute: Callable[[], Any]) -> Any:

@@ -46,7 +46,7 @@ class View:
 
     def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
         sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
-        return lax.dynamic_slice(leaf, self._corner(leaf, width), sizes)
+        return lax.dynamic_slice(leaf, self._corner(leaf, width), sizes, allow_negative_indices=False)
 
     def read(self, source: Any, width: jax.Array | int) -> Any:
         """The box at this width, its axes moved to their places in the grid."""
@@ -73,7 +73,7 @@ class View:
         """The array with the box at this width replaced."""
 
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            return lax.dynamic_update_slice(leaf, self._from_grid(new).astype(leaf.dtype), self._corner(leaf, width))
+            return _replace(leaf, self._from_grid(new).astype(leaf.dtype), self._corner(leaf, width))
 
         return jax.tree.map(update, target, value)
 
@@ -82,9 +82,13 @@ class View:
 
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
             box = self._box(leaf, width) + self._from_grid(new)
-            return lax.dynamic_update_slice(leaf, box, self._corner(leaf, width))
+            return _replace(leaf, box, self._corner(leaf, width))
 
         return jax.tree.map(update, target, value)
+
+
+def _replace(leaf: jax.Array, box: jax.Array, corner: list[Any]) -> jax.Array:
+    return lax.dynamic_update_slice(leaf, box, corner, allow_negative_indices=False)
 
 
 @dataclass(frozen=True)

@@ -58,13 +58,15 @@ class Plan:
 
         Compile time grows with the number of blocks, which does not depend on the sentence's length.
         """
-        starts = sorted({w for w in self.least.values() if w <= widest})
+        given = {scheduling.width_of_axiom(axiom) + 1 for axiom in self.system.axioms}
+        starts = sorted(w for w in given | {min(self.least.values())} if w <= widest)
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
         bounds += split(last, widest, max(len(fold.variables) for fold in self.folds) - 2)
-        return [Block(lo, hi, self._made_at(lo)) for lo, hi in bounds]
+        return [Block(lo, hi, self._made_until(hi)) for lo, hi in bounds]
 
-    def _made_at(self, width: int) -> tuple[Fold, ...]:
+    def _made_until(self, width: int) -> tuple[Fold, ...]:
+        """The folds with values up to this width. At lesser widths their sums are empty, and write zeros."""
         return tuple(fold for fold in self.folds if self.least[fold.conclusion.symbol] <= width)
 
 

@@ -47,9 +47,8 @@ class Expectation(Semiring):
     def lift(self, name: str, table: jax.Array) -> Moments:
         quantity = jnp.asarray((self.quantities or {}).get(name, 0.0), table.dtype)
         if quantity.ndim:
-            missing = table.shape[-1] - quantity.shape[-1]
-            sizes = zip(quantity.shape, table.shape, strict=True)
-            quantity = jnp.pad(quantity, [(0, missing if own < full else 0) for own, full in sizes])
+            sizes = zip(quantity.shape, table.shape[table.ndim - quantity.ndim :], strict=True)
+            quantity = jnp.pad(quantity, [(0, 0 if own == 1 else full - own) for own, full in sizes])
         return Moments(table, jnp.broadcast_to(quantity, table.shape), jnp.zeros_like(table))
 
     def chart(self) -> Semiring:
