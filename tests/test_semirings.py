@@ -1,0 +1,345 @@
+"""Semirings: the laws, and values and derivatives of charts in them against the enumerated trees."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any
+
+import enumeration
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import LENGTHS, N, behind, some_tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+import structdep as sd
+from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
+from structdep.deduction import DeductionSystem
+from structdep.semirings import Moments
+from structdep.testing import derivations
+from structdep.trees import is_tree
+
+close = partial(np.testing.assert_allclose, rtol=2e-4, atol=5e-5)
+QUANTITIES = np.random.default_rng(20).normal(size=(len(LENGTHS), N + 1, N + 1)).astype(np.float32)
+FEW = QUANTITIES[0, :3, :3]
+LAWFUL = (
+    sd.MaxPlus(),
+    sd.LogSum(),
+    sd.Counting(),
+    sd.CostAugmented(jnp.zeros(2, jnp.int32)).chart(),
+    sd.KBest(1),
+    sd.KBest(3),
+    sd.Expectation({"arc": FEW}),
+    sd.SingleRoot(sd.MaxPlus),
+    sd.SingleRoot(sd.LogSum),
+    sd.SingleRoot(sd.KBest(2)),
+    sd.SingleRoot(sd.Expectation({"arc": FEW})),
+    sd.Pair(sd.MaxPlus(), sd.LogSum()),
+    sd.Pair(sd.KBest(2), sd.SingleRoot(sd.LogSum())),
+)
+some_scores = arrays(np.float32, (3, 3, 3, 3), elements=st.sampled_from([-np.inf, -2.5, -1.0, 0.0, 0.0, 1.0, 3.25]))
+lawful = pytest.mark.parametrize("semiring", LAWFUL, ids=lambda s: str(s).replace("()", "").split("(quant")[0])
+
+
+def elements(semiring: sd.Semiring, scores: NDArray[np.float32]) -> list[Any]:
+    """Three arrays of values: sums and products of lifted scores, with ties and -inf among them."""
+    lifted = [[semiring.lift("arc", jnp.asarray(table)) for table in tables] for tables in scores]
+    return [semiring.times(semiring.plus([a, b]), c) for a, b, c in lifted]
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """Equal up to rounding, no NaN; what is impossible has any mean and variance."""
+
+    def possible(value: Any) -> Any:
+        if not isinstance(value, Moments):
+            return value
+        return Moments(*(jnp.where(jnp.isneginf(value.log_partition), value.log_partition, leaf) for leaf in value))
+
+    pair = [jax.tree.map(possible, value, is_leaf=lambda v: isinstance(v, Moments)) for value in (found, expected)]
+    assert jax.tree.structure(pair[0]) == jax.tree.structure(pair[1])
+    for one, other in zip(*map(jax.tree.leaves, pair), strict=True):
+        assert not np.isnan(one).any()
+        assert one.shape == other.shape
+        close(one, other)
+
+
+@lawful
+@settings(max_examples=12)
+@given(scores=some_scores)
+def test_laws(semiring: sd.Semiring, scores: NDArray[np.float32]) -> None:
+    a, b, c = elements(semiring, scores)
+    zero, one = semiring.zeros((3, 3), jnp.float32), semiring.ones((3, 3), jnp.float32)
+    plus, times = lambda *values: semiring.plus(values), semiring.times
+    assert_same(plus(plus(a, b), c), plus(a, plus(b, c)))
+    assert_same(plus(a, b, c), plus(c, a, b))
+    assert_same(plus(a, zero), a)
+    assert_same(plus(zero, zero), zero)
+    assert_same(times(times(a, b), c), times(a, times(b, c)))
+    assert_same(times(a, one), a)
+    assert_same(times(one, a), a)
+    assert_same(times(a, zero), zero)
+    assert_same(times(zero, a), zero)
+    assert_same(times(a, plus(b, c)), plus(times(a, b), times(a, c)))
+    assert_same(times(plus(a, b), c), plus(times(a, c), times(b, c)))
+    if semiring.idempotent:
+        assert_same(plus(a, a), a)
+
+
+@lawful
+@settings(max_examples=6)
+@given(scores=some_scores)
+def test_sums_along_axes_are_sums_of_elements(semiring: sd.Semiring, scores: NDArray[np.float32]) -> None:
+    a = elements(semiring, scores)[0]
+    rows = [jax.tree.map(lambda leaf, row=row: leaf[row], a) for row in range(3)]
+    columns = [jax.tree.map(lambda leaf, column=column: leaf[:, column], a) for column in range(3)]
+    cells = [jax.tree.map(lambda leaf, row=row, c=c: leaf[row, c], a) for row in range(3) for c in range(3)]
+    assert_same(semiring.sum(a, 0), semiring.plus(rows))
+    assert_same(semiring.sum(a, 1), semiring.plus(columns))
+    assert_same(semiring.sum(a, (0, 1)), semiring.plus(cells))
+
+
+@lawful
+def test_zero_has_the_structure_of_a_value(semiring: sd.Semiring) -> None:
+    zeros = semiring.zeros((2,), jnp.float32)
+    assert jax.tree.structure(semiring.zero) == jax.tree.structure(zeros)
+    for number, leaf in zip(jax.tree.leaves(semiring.zero), jax.tree.leaves(zeros), strict=True):
+        assert (leaf == number).all()
+    assert not jax.tree.leaves(semiring.chart())
+    assert semiring.additive == isinstance(semiring, sd.MaxPlus | sd.LogSum)
+
+
+def test_one_with_parameters_has_to_be_given_them() -> None:
+    with pytest.raises(TypeError, match="k"):
+        sd.inside(eisner(), np.zeros((3, 3), np.float32), None, sd.KBest)
+
+
+ONCE = pytest.mark.parametrize("system", [eisner(), arc_hybrid_trees()], ids=lambda system: system.name)
+ROOTS = pytest.mark.parametrize("single_root", [False, True], ids=["any roots", "single root"])
+
+
+def some_arcs(seed: int) -> jax.Array:
+    """Scores with forbidden arcs; in the second sentence no word may have a head."""
+    scores = some_tables(eisner(), seed)["arc"]
+    scores[:, 2, 1] = scores[5, 0, 1] = scores[1] = -np.inf
+    return jnp.asarray(scores)
+
+
+def graded(semiring: sd.Semiring, single_root: bool) -> sd.Semiring:
+    return sd.SingleRoot(semiring) if single_root else semiring
+
+
+def finite_sum(values: Any) -> jax.Array:
+    return sum(jnp.where(jnp.isneginf(leaf), 0, leaf).sum() for leaf in jax.tree.leaves(values))
+
+
+def assert_finite_and_only_where_allowed(gradient: jax.Array, scores: jax.Array) -> None:
+    assert np.isfinite(gradient).all()
+    assert not np.asarray(gradient)[np.isneginf(scores)].any()
+    assert not np.asarray(gradient)[behind(np.asarray(scores))].any()
+
+
+def expected_k_best(k: int, single_root: bool) -> Callable[..., jax.Array]:
+    def k_best(length: int, scores: jax.Array) -> jax.Array:
+        totals = enumeration.tree_scores(eisner(), scores, length, single_root)
+        return jnp.sort(jnp.concatenate([totals, jnp.full(k, -jnp.inf)]), descending=True)[:k]
+
+    return k_best
+
+
+@ONCE
+@ROOTS
+def test_k_best_are_the_scores_and_arcs_of_the_best_trees(system: DeductionSystem, single_root: bool) -> None:
+    scores = some_arcs(21)
+    found, pull = jax.vjp(lambda s: sd.inside(system, s, LENGTHS, graded(sd.KBest(4), single_root)), scores)
+    close(found, enumeration.each(expected_k_best(4, single_root), scores))
+    assert jnp.isneginf(found[1]).all() and found.dtype == jnp.float32
+    for rank in range(4):
+        (uses,) = pull(jnp.zeros_like(found).at[:, rank].set(1))
+        assert_finite_and_only_where_allowed(uses, scores)
+        assert set(np.unique(uses)) <= {0, 1}
+        heads = np.argmax(uses[..., 1:], axis=-2)
+        possible = ~np.isneginf(found[:, rank])
+        assert np.asarray(is_tree(heads, LENGTHS, single_root))[possible].all()
+        close(jnp.where(uses > 0, scores, 0).sum((1, 2)), jnp.where(possible, found[:, rank], 0))
+
+
+@ONCE
+def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: DeductionSystem) -> None:
+    scores = jnp.zeros((len(LENGTHS), N + 1, N + 1))
+    found, pull = jax.vjp(lambda s: sd.inside(system, s, LENGTHS, sd.KBest(4)), scores)
+    assert np.isfinite(found).sum(-1).tolist() == [4, 4, 3, 1, 1, 4]
+    trees = []
+    for rank in range(4):
+        (uses,) = pull(jnp.zeros_like(found).at[:, rank].set(1))
+        assert set(np.unique(uses)) <= {0, 1}
+        heads = np.argmax(uses[..., 1:], axis=-2)
+        assert np.asarray(is_tree(heads, LENGTHS))[np.isfinite(found[:, rank])].all()
+        trees.append(heads)
+    for first in range(4):
+        for second in range(first):
+            assert (trees[first] != trees[second]).any(-1)[np.isfinite(found[:, first])].all()
+
+
+def test_the_k_best_derivations_of_an_ambiguous_system_repeat_trees() -> None:
+    (heads,) = (heads for heads, times in derivations(arc_hybrid(), 3).items() if times == 2)
+    scores = np.full((len(LENGTHS), N + 1, N + 1), -np.inf, np.float32)
+    scores[1, heads, [1, 2, 3]] = 1
+    for system, expected in ((arc_hybrid(), [3, 3, -np.inf, -np.inf]), (arc_hybrid_trees(), [3, *[-np.inf] * 3])):
+        assert sd.inside(system, scores, LENGTHS, sd.KBest(4))[1].tolist() == expected
+
+
+def expected_moments(length: int, scores: jax.Array, quantities: jax.Array, single_root: bool) -> Moments:
+    totals, values = (enumeration.tree_scores(eisner(), table, length, single_root) for table in (scores, quantities))
+    return Moments(*enumeration.moments(totals, values))
+
+
+def expectation_case(system: DeductionSystem, single_root: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Mean and variance of a quantity by a chart, and by enumeration."""
+
+    def found(scores: jax.Array, quantities: jax.Array) -> Any:
+        return sd.inside(system, scores, LENGTHS, graded(sd.Expectation({"arc": quantities}), single_root))
+
+    def expected(scores: jax.Array, quantities: jax.Array) -> Any:
+        return enumeration.each(partial(expected_moments, single_root=single_root), scores, quantities)
+
+    return found, expected
+
+
+@ONCE
+@ROOTS
+def test_expectation_is_mean_and_variance(system: DeductionSystem, single_root: bool) -> None:
+    found, expected = expectation_case(system, single_root)
+    scores, quantities = some_arcs(22), jnp.asarray(QUANTITIES)
+    assert_same(found(scores, quantities), expected(scores, quantities))
+
+    def total(of: Callable[..., Any], *tables: jax.Array) -> jax.Array:
+        _, mean, variance = of(*tables)
+        return mean.sum() + 0.7 * variance.sum()
+
+    gradients = [jax.jit(jax.grad(partial(total, of), (0, 1)))(scores, quantities) for of in (found, expected)]
+    for one, other in zip(*gradients, strict=True):
+        assert_finite_and_only_where_allowed(one, scores)
+        close(one, other, atol=2e-4)
+
+
+def test_expectation_of_far_away_quantities_has_an_exact_variance() -> None:
+    """The mean of squares less the square of the mean would lose all digits."""
+    scores = some_arcs(23)
+    near, far = (
+        sd.inside(eisner(), scores, LENGTHS, sd.Expectation({"arc": QUANTITIES + shift})) for shift in (0, 1000)
+    )
+    close(near.variance, far.variance, rtol=2e-3, atol=1e-4)
+
+
+@ONCE
+def test_expectation_of_quantities_of_labels(system: DeductionSystem) -> None:
+    labels, quantities = np.random.default_rng(24).normal(size=(2, 3, 3, 2)).astype(np.float32)
+    found = sd.inside(system, {"label": labels}, semiring=sd.Expectation({"label": quantities}))
+    labelled = [
+        [(head, word, label) for word, (head, label) in enumerate(zip(heads, chosen, strict=True), start=1)]
+        for heads in enumeration.trees(system, 2).tolist()
+        for chosen in product(range(2), repeat=2)
+    ]
+    totals, values = (jnp.array([sum(table[at] for at in tree) for tree in labelled]) for table in (labels, quantities))
+    assert_same(found, Moments(*enumeration.moments(totals, values)))
+
+
+@ONCE
+def test_single_root_sums_the_trees_with_one_root_arc(system: DeductionSystem) -> None:
+    scores = some_arcs(25)
+
+    def found(scores: jax.Array) -> jax.Array:
+        return sd.inside(system, scores, LENGTHS, sd.SingleRoot(sd.LogSum))
+
+    def log_partition(length: int, scores: jax.Array) -> jax.Array:
+        return enumeration.log_partition(enumeration.tree_scores(eisner(), scores, length, True))
+
+    close(found(scores), enumeration.each(log_partition, scores))
+    assert np.isneginf(found(scores)).tolist() == [False, True, False, False, True, False]
+    gradient = jax.grad(lambda s: found(s).sum())(scores)
+    assert_finite_and_only_where_allowed(gradient, scores)
+    close(gradient[:, 0].sum(-1), [1, 0, 1, 1, 0, 1])
+    possible = np.array([0, 2, 3, 5])
+
+    def total(some: jax.Array) -> jax.Array:
+        return enumeration.each(log_partition, some, lengths=LENGTHS[possible].tolist()).sum()
+
+    close(gradient[possible], jax.jit(jax.grad(total))(scores[possible]))
+
+
+def test_single_root_by_rule_and_by_semiring_agree() -> None:
+    scores = jnp.asarray(some_tables(eisner(), 26)["arc"])
+    for semiring in (sd.LogSum, sd.MaxPlus, sd.Counting):
+        by_rule = sd.inside(eisner(single_root=True), scores, LENGTHS, semiring)
+        close(sd.inside(eisner(), scores, LENGTHS, sd.SingleRoot(semiring)), by_rule)
+
+
+@ONCE
+def test_a_pair_is_both(system: DeductionSystem) -> None:
+    scores = some_arcs(27)
+    found = sd.inside(system, scores, LENGTHS, sd.Pair(sd.MaxPlus(), sd.LogSum()))
+    apart = [sd.inside(system, scores, LENGTHS, semiring) for semiring in (sd.MaxPlus, sd.LogSum)]
+    for place in (0, 1):
+        close(found[place], apart[place])
+
+    def total(scores: jax.Array, semiring: sd.Semiring) -> jax.Array:
+        return finite_sum(sd.inside(system, scores, LENGTHS, semiring))
+
+    gradient = jax.grad(total)(scores, sd.Pair(sd.MaxPlus(), sd.LogSum()))
+    assert_finite_and_only_where_allowed(gradient, scores)
+    close(gradient, sum(jax.grad(total)(scores, semiring) for semiring in (sd.MaxPlus(), sd.LogSum())))
+
+
+def test_a_pair_of_parametrized_semirings() -> None:
+    scores = some_arcs(28)
+    gold = jnp.zeros((len(LENGTHS), N), jnp.int32)
+    parts = (sd.CostAugmented(gold, 0.5), sd.SingleRoot(sd.Counting))
+    found = sd.inside(eisner(), scores, LENGTHS, sd.Pair(*parts))
+    for value, semiring in zip(found, parts, strict=True):
+        close(value, sd.inside(eisner(), scores, LENGTHS, semiring))
+
+
+def test_a_sample_is_the_gradient_of_the_log_partition() -> None:
+    scores = some_arcs(29)
+
+    def draw(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        value, pull = jax.vjp(lambda s: sd.inside(eisner(), s, LENGTHS, sd.Sample(key)), scores)
+        return value, pull(jnp.ones_like(value))[0]
+
+    values, uses = jax.vmap(draw)(jax.random.split(jax.random.key(0), 20))
+    close(values, jnp.broadcast_to(sd.inside(eisner(), scores, LENGTHS, sd.LogSum), values.shape))
+    assert set(np.unique(uses)) == {0, 1}
+    assert not np.asarray(uses)[:, np.isneginf(scores)].any()
+    heads = np.argmax(uses[..., 1:], axis=-2)
+    assert is_tree(heads[:, [0, 2, 3, 4, 5]], np.broadcast_to(LENGTHS[[0, 2, 3, 4, 5]], (20, 5))).all()
+    assert not np.asarray(uses)[:, 1].any()
+    assert len(np.unique(heads[:, 0], axis=0)) > 3
+
+
+SEMIRINGS = (
+    sd.MaxPlus(),
+    sd.LogSum(),
+    sd.KBest(4),
+    sd.Expectation({"arc": QUANTITIES}),
+    sd.SingleRoot(sd.LogSum),
+    sd.Pair(sd.MaxPlus(), sd.LogSum()),
+)
+
+
+@pytest.mark.parametrize("semiring", SEMIRINGS, ids=lambda s: str(s).replace("()", "").split("(quant")[0])
+@ONCE
+def test_without_a_tree_values_are_minus_infinity_and_gradients_zero(
+    system: DeductionSystem, semiring: sd.Semiring
+) -> None:
+    scores = jnp.full((len(LENGTHS), N + 1, N + 1), -jnp.inf)
+    found, pull = jax.vjp(lambda s: sd.inside(system, s, LENGTHS, semiring), scores)
+    words = LENGTHS > 0
+    first = found.log_partition if isinstance(found, Moments) else jax.tree.leaves(found)[0]
+    assert np.isneginf(np.asarray(first)[words]).all()
+    assert not any(np.isnan(leaf).any() for leaf in jax.tree.leaves(found))
+    (gradient,) = pull(jax.tree.map(jnp.ones_like, found))
+    assert not np.asarray(gradient).any()
