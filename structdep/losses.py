@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from structdep.deduction import DeductionSystem
 from structdep.inside import inside
+from structdep.queries import marginals
 from structdep.scores import Tables, named
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
 from structdep.trees import check_trees_unless_traced, heads_to_arcs
@@ -32,6 +33,39 @@ def hinge(
     """
     worst = inside(system, scores, lengths, CostAugmented(heads, weight))
     return jnp.maximum(worst - gold_score(system, scores, heads, lengths, MaxPlus()), 0)
+
+
+def softmax_margin(
+    system: DeductionSystem,
+    scores: Tables,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
+    weight: float | jax.Array = 1.0,
+) -> jax.Array:
+    """`log Σ_t exp(score(t) + weight · wrong heads of t) - score(gold)`: f32 `[*batch]` (Gimpel, Smith 2010).
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.softmax_margin(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
+        Array(2.4076, dtype=float32)
+    """
+    total = inside(system, scores, lengths, CostAugmented(heads, weight, LogSum))
+    return total - gold_score(system, scores, heads, lengths, LogSum())
+
+
+def risk(system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+    """The expected number of wrong heads under p(derivation) ∝ exp(score): f32 `[*batch]`, for minimum-risk training.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.risk(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
+        Array(1., dtype=float32)
+    """
+    check_trees_unless_traced(heads, lengths)
+    tables, gold = named(scores), heads_to_arcs(heads, lengths)
+    arcs = jnp.asarray(tables.get("arc", jnp.zeros(gold.shape)))
+    uses = marginals(system, tables | {"arc": arcs}, lengths)["arc"]
+    return jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
 
 
 def nll(system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Max-plus with the Hamming cost: what a hinge loss maximizes."""
+"""Scores with the Hamming cost: what margin losses look at."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
-from structdep.semirings.base import Semiring, semiring
+from structdep.semirings.base import Semiring, Value, instance, semiring
 from structdep.semirings.max_plus import MaxPlus
 
 
 @semiring
-class CostAugmented(MaxPlus):
-    """The best of score + weight · (number of words whose head differs from `gold_heads`, int `[*batch, n]`).
+class CostAugmented(Semiring):
+    """A semiring over score + weight · (number of words whose head differs from `gold_heads`, int `[*batch, n]`).
+
+    With `MaxPlus`, the tree that a hinge loss pushes down; with `LogSum`, what softmax-margin loss subtracts from.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -22,10 +24,31 @@ class CostAugmented(MaxPlus):
 
     gold_heads: ArrayLike
     weight: float | jax.Array = 1.0
+    base: Semiring | type[Semiring] = MaxPlus()
 
-    def lift(self, name: str, table: jax.Array) -> jax.Array:
-        if name != "arc":
-            return table
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", instance(self.base))
+
+    @property
+    def idempotent(self) -> bool:  # type: ignore[override]
+        return self.chart().idempotent
+
+    def lift(self, name: str, table: jax.Array) -> Value:
+        return instance(self.base).lift(name, self._with_cost(table) if name == "arc" else table)
+
+    def chart(self) -> Semiring:
+        return instance(self.base).chart()
+
+    def lower(self, value: Value) -> Value:
+        return instance(self.base).lower(value)
+
+    def times(self, a: Value, b: Value) -> Value:
+        return self.chart().times(a, b)
+
+    def sum(self, a: Value, axis: int | tuple[int, ...]) -> Value:
+        return self.chart().sum(a, axis)
+
+    def _with_cost(self, table: jax.Array) -> jax.Array:
         nodes = table.shape[-1]
         gold = jnp.asarray(self.gold_heads)
         if not jnp.issubdtype(gold.dtype, jnp.integer):
@@ -38,6 +61,3 @@ class CostAugmented(MaxPlus):
         gold = jnp.pad(gold, [(0, 0)] * (gold.ndim - 1) + [(1, nodes - 1 - gold.shape[-1])])
         wrong = jnp.arange(nodes)[:, None] != gold[..., None, :]
         return table + self.weight * wrong
-
-    def chart(self) -> Semiring:
-        return MaxPlus()
