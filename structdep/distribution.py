@@ -126,7 +126,7 @@ class TreeDistribution:
         return self.cross_entropy(self)
 
     def cross_entropy(self, other: TreeDistribution) -> jax.Array:
-        """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not.
+        """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not, 0 where p has no tree at all.
 
         Raises:
             ValueError: the two are over different trees, or over different derivations of them that q tells apart.
@@ -136,8 +136,10 @@ class TreeDistribution:
         own = {name: jnp.zeros_like(table) for name, table in tables.items()} | self._tables()
         marginals = replace(self, scores=own).marginals()
         log_partition = other.log_partition()
-        expected = (_expected(marginals[name], table, log_partition.ndim) for name, table in tables.items())
-        return log_partition - sum(expected)
+        expected = sum(_expected(marginals[name], table, log_partition.ndim) for name, table in tables.items())
+        missing = jnp.isneginf(expected)
+        entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
+        return jnp.where(jnp.any(marginals["arc"] > 0, (-2, -1)), entropy, 0)
 
     def kl_divergence(self, other: TreeDistribution) -> jax.Array:
         """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
@@ -149,11 +151,12 @@ class TreeDistribution:
 
     def minimum_risk(self) -> jax.Array:
         """The tree with the greatest expected attachment (minimum Bayes risk): `heads` int32 `[*batch, n]`."""
-        return self._best({"arc": self.arc_marginals()})
+        forbidden = jnp.isneginf(self._tables()["arc"])
+        return self._best({"arc": jnp.where(forbidden, -jnp.inf, self.arc_marginals())})
 
     def covariance(self, direction: Any) -> Any:
         """Of each score's use with the sum of `direction` over a tree, shaped as the scores: Hessian times vector."""
-        return jax.jvp(lambda scores: replace(self, scores=scores).marginals(), (self.scores,), (direction,))[1]
+        return jax.vjp(lambda scores: replace(self, scores=scores).marginals(), self.scores)[1](direction)[0]
 
     def _inside(self, semiring: Semiring) -> Any:
         return inside(self.system, self.scores, self.lengths, self._graded(semiring), self.constraints)
@@ -190,7 +193,9 @@ class TreeDistribution:
 
     def _labelled(self, heads: jax.Array, choose: Callable[[ArrayLike, jax.Array], jax.Array]) -> jax.Array | Labelled:
         tables = named(self.scores)
-        return Labelled(heads, choose(tables[LABEL], heads)) if LABEL in tables else heads
+        if LABEL not in tables:
+            return heads
+        return Labelled(heads, jnp.where(self._is_word(), choose(tables[LABEL], heads), 0))
 
     def _sample(self, tables: Tables, key: jax.Array) -> jax.Array | Labelled:
         trees, labels = jax.random.split(key)

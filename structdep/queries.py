@@ -43,7 +43,7 @@ def argmax(
         raise ValueError(f"argmax needs a semiring with a best derivation: MaxPlus, say, not {type(semiring).__name__}")
     given = problem(system, scores, lengths, constraints)
     if single_root:
-        given = given._replace(tables=_with_few_roots(given))
+        given = given._replace(tables=_with_few_roots(given, semiring))
     heads = _derived(system, given, semiring, None)
     if single_root:
         heads = jnp.where((heads == 0).sum(-1, keepdims=True, where=_is_word(heads, given.lengths)) > 1, -1, heads)
@@ -85,13 +85,13 @@ def _is_word(heads: jax.Array, lengths: jax.Array) -> jax.Array:
     return jnp.arange(heads.shape[-1]) < lengths[..., None]
 
 
-def _with_few_roots(given: Problem) -> dict[str, jax.Array]:
+def _with_few_roots(given: Problem, semiring: Semiring) -> dict[str, jax.Array]:
     """The tables with root arcs made so dear that no other scores can make up for one."""
-    tables = [*given.tables.values(), *([] if given.labels is None else [given.labels])]
-    axes = given.lengths.ndim
-    uses = given.tables["arc"].shape[-1]
-    price = 1 + uses * jnp.stack([_spread(table, axes) for table in tables]).sum(0)
+    if not isinstance(semiring.chart(), MaxPlus):
+        raise ValueError(f"argmax with single_root needs MaxPlus or CostAugmented, not {type(semiring).__name__}")
+    lifted, lengths = given.lift(semiring)
     arcs = given.tables["arc"]
+    price = 1 + arcs.shape[-1] * jnp.stack([_spread(table, lengths.ndim) for table in lifted.values()]).sum(0)
     return given.tables | {"arc": arcs.at[..., 0, :].add(-price[..., None])}
 
 
@@ -111,12 +111,13 @@ def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
         >>> sd.best_labels(jnp.zeros((3, 3, 4)).at[2, 1, 3].set(1.0), jnp.array([2, 0]))
         Array([3, 0], dtype=int32)
     """
-    return jnp.argmax(_of_heads(scores, heads), axis=-1).astype(jnp.int32)
+    return jnp.where(jnp.asarray(heads) < 0, 0, jnp.argmax(_of_heads(scores, heads), axis=-1)).astype(jnp.int32)
 
 
 def sample_labels(scores: ArrayLike, heads: ArrayLike, key: jax.Array) -> jax.Array:
     """A label of each word's arc, drawn with p(label) ∝ exp(score): int32 `[*batch, n]`; see `best_labels`."""
-    return jax.random.categorical(key, _of_heads(scores, heads)).astype(jnp.int32)
+    drawn = jax.random.categorical(key, _of_heads(scores, heads))
+    return jnp.where(jnp.asarray(heads) < 0, 0, drawn).astype(jnp.int32)
 
 
 def _of_heads(scores: ArrayLike, heads: ArrayLike) -> jax.Array:

@@ -158,3 +158,29 @@ def test_a_tree_of_the_class_is_its_own_nearest_tree_in_padded_batches() -> None
     assert is_projective(heads, LENGTHS).all()
     for system in (eisner(), arc_hybrid(), arc_eager(), arc_standard()):
         assert np.array_equal(sd.nearest_tree(system, heads, LENGTHS), np.where(is_word, heads, 0))
+
+
+@each_chart
+def test_the_best_tree_with_a_single_root(system: DeductionSystem) -> None:
+    scores = some_tables(system, seed=18)["arc"]
+    scores[:, 0] += 3
+    scores[3, 0, 1] = -np.inf
+    found = np.asarray(sd.argmax(system, scores, LENGTHS, single_root=True))
+    assert found[3].tolist() == [-1, 0, 0, 0]
+    for row in (0, 1, 2, 5):
+        members = np.array([heads for heads in derivations(system, int(LENGTHS[row])) if heads.count(0) == 1])
+        totals = scores[row][members, np.arange(1, LENGTHS[row] + 1)].sum(-1)
+        assert found[row, : LENGTHS[row]].tolist() == members[totals.argmax()].tolist()
+
+
+def test_a_cost_does_not_buy_a_second_root() -> None:
+    forbidden = np.zeros((3, 3), bool)
+    forbidden[1, 2] = True
+    semiring, constraints = sd.CostAugmented(np.array([2, 0]), 10.0), sd.Constraints(forbidden=forbidden)
+    heads = sd.argmax(eisner(), np.zeros((3, 3), np.float32), None, semiring, constraints, single_root=True)
+    assert heads.tolist() == [2, 0]
+
+
+def test_a_single_root_is_for_max_plus() -> None:
+    with pytest.raises(ValueError, match="single_root needs MaxPlus or CostAugmented, not MinPlus"):
+        sd.argmax(eisner(), np.zeros((3, 3), np.float32), None, MinPlus, single_root=True)
