@@ -220,3 +220,23 @@ def test_losses_of_transition_scores() -> None:
         golden = [score for heads, score in listed if heads == tuple(gold)]
         close(nll[row], np.logaddexp.reduce([score for _, score in listed]) - np.logaddexp.reduce(golden))
         close(hinge[row], max(score + sum(gold != heads) for heads, score in listed) - max(golden))
+
+
+@pytest.mark.parametrize("system", [eisner(), pytest.param(mhk(4), marks=pytest.mark.slow)], ids=lambda s: s.name)
+def test_softmax_margin_and_risk(system: DeductionSystem) -> None:
+    """Both are sums over all derivations: of exp(score + cost), and of the number of wrong heads."""
+    scores = some_tables(system, seed=11)["arc"]
+    margin = np.asarray(sd.losses.softmax_margin(system, scores, GOLD, LENGTHS, 0.5))
+    risk = np.asarray(sd.losses.risk(system, scores, GOLD, LENGTHS))
+    for row, (length, tables) in enumerate(sentences({"arc": scores})):
+        gold = GOLD[row, :length]
+        listed = [(sum(gold != heads), score) for _, heads, score in derivation_scores(system, length, tables)]
+        wrong, totals = np.array(listed, np.float64).T
+        right = np.logaddexp.reduce(totals[wrong == 0])
+        close(margin[row], np.logaddexp.reduce(totals + 0.5 * wrong) - right)
+        close(risk[row], (np.exp(totals - np.logaddexp.reduce(totals)) * wrong).sum(), atol=1e-4)
+    assert (margin >= -1e-5).all()
+    for loss in (sd.losses.softmax_margin, sd.losses.risk):
+        forbidden = jnp.asarray(scores).at[0, 1, 4].set(-jnp.inf)
+        gradient = jax.grad(lambda s, loss=loss: loss(system, s, GOLD, LENGTHS).sum())(forbidden)
+        assert np.isfinite(gradient).all() and not np.asarray(gradient)[behind(scores)].any()
