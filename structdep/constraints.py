@@ -21,7 +21,7 @@ class Constraints:
     Example:
         >>> import jax.numpy as jnp, structdep as sd
         >>> sd.argmax(sd.charts.eisner(), jnp.zeros((4, 4)), constraints=sd.Constraints(heads=jnp.array([3, -1, -1])))
-        Array([3, 1, 0], dtype=int32)
+        Array([3, 3, 0], dtype=int32)
     """
 
     heads: ArrayLike | None = None

@@ -33,7 +33,7 @@ def heads_to_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Arr
     heads, lengths = _traced(heads, lengths)
     nodes = jnp.arange(heads.shape[-1] + 1)
     arcs = (heads[..., None, :] == nodes[:, None]) & _is_word(heads, lengths)[..., None, :]
-    return jnp.concatenate([jnp.zeros_like(arcs[..., :1]), arcs], axis=-1)
+    return jnp.pad(arcs, [(0, 0)] * (arcs.ndim - 1) + [(1, 0)])
 
 
 def arcs_to_heads(arcs: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
