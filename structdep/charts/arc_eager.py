@@ -25,12 +25,8 @@ def arc_eager(transitions: bool = False) -> DeductionSystem:
           goal  E0[0,n+1]
     """
     E0, E1 = Item("E0"), Item("E1")
-    left_arc, right_arc = Product((arc[j, i],)), Product((arc[k, i],))
-    name = "arc_eager"
-    scores: tuple[Score, ...] = (arc,)
-    if transitions:
-        name, scores = "arc_eager_transitions", (arc, shift, la, ra, reduce)
-        left_arc, right_arc = left_arc * shift[k, i] * la[i, j], right_arc * ra[k, i] * reduce[i, j]
+    left_arc, right_arc, scores = arcs(transitions)
+    name = "arc_eager_transitions" if transitions else "arc_eager"
     rules = tuple(
         rule
         for E in (E0, E1)
@@ -39,3 +35,11 @@ def arc_eager(transitions: bool = False) -> DeductionSystem:
     return DeductionSystem(
         name, (E0[i, i + 1], E1[i, i + 1]), rules, goal=E0[0, n + 1], scores=scores, trees="projective"
     )
+
+
+def arcs(transitions: bool) -> tuple[Product, Product, tuple[Score, ...]]:
+    """The scores of a word's arc from the right end j, and from the left end k; and the tables that they name."""
+    left, right = Product((arc[j, i],)), Product((arc[k, i],))
+    if not transitions:
+        return left, right, (arc,)
+    return left * shift[k, i] * la[i, j], right * ra[k, i] * reduce[i, j], (arc, shift, la, ra, reduce)

@@ -1,7 +1,7 @@
 """Arc-eager with each tree once: a word that has its head is reduced after the words right of it have theirs."""
 
-from structdep.charts.arc_eager import la, ra, reduce, shift
-from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
+from structdep.charts.arc_eager import arcs
+from structdep.deduction import DeductionSystem, Item, indices, n
 
 i, j, k = indices("i j k")
 
@@ -18,12 +18,8 @@ def arc_eager_trees(transitions: bool = False) -> DeductionSystem:
         Array(55., dtype=float32)
     """
     E0, E1 = Item("E0"), Item("E1")
-    left_arc, right_arc = Product((arc[j, i],)), Product((arc[k, i],))
-    name = "arc_eager_trees"
-    scores: tuple[Score, ...] = (arc,)
-    if transitions:
-        name, scores = "arc_eager_trees_transitions", (arc, shift, la, ra, reduce)
-        left_arc, right_arc = left_arc * shift[k, i] * la[i, j], right_arc * ra[k, i] * reduce[i, j]
+    left_arc, right_arc, scores = arcs(transitions)
+    name = "arc_eager_trees_transitions" if transitions else "arc_eager_trees"
     rules = tuple(
         rule
         for E, Z, P in ((E0, Item("Z0"), Item("P0")), (E1, Item("Z1"), Item("P1")))
