@@ -24,14 +24,8 @@ def arc_standard(transitions: bool = False) -> DeductionSystem:
           goal  I[0,0,n+1]
     """
     I, L, R = Item("I"), Item("L", exterior="right"), Item("R", exterior="left")
-    push, left, left_front, right = Product(()), Product((arc[h, g],)), Product(()), Product((arc[g, h],))
-    name = "arc_standard"
-    scores: tuple[Score, ...] = (arc,)
-    if transitions:
-        la, la_below, _, ra, ra_below, _ = reduce_scores("la", "ra")
-        name, scores = "arc_standard_transitions", (arc, shift, la, la_below, ra, ra_below)
-        push, left_front = Product((shift[g, k],)), Product((la[h, j],))
-        left, right = left * la_below[g, h], right * ra_below[g, h] * ra[h, j]
+    push, left, left_front, right, scores = steps(transitions)
+    name = "arc_standard_transitions" if transitions else "arc_standard"
     rules = (
         I[i, g, k] * push * left >> L[i:k, h],
         L[i:k, h] * I[k, h, j] * left_front >> I[i, h, j],
@@ -40,4 +34,20 @@ def arc_standard(transitions: bool = False) -> DeductionSystem:
     )
     return DeductionSystem(
         name, axioms=(I[i, i, i + 1],), rules=rules, goal=I[0, 0, n + 1], scores=scores, trees="projective"
+    )
+
+
+def steps(transitions: bool) -> tuple[Product, Product, Product, Product, tuple[Score, ...]]:
+    """The scores of a shift, of an arc to the left (apart from, and at, the front), of one to the right; their tables."""
+    left, right = Product((arc[h, g],)), Product((arc[g, h],))
+    if not transitions:
+        return Product(()), left, Product(()), right, (arc,)
+    la, la_below, _, ra, ra_below, _ = reduce_scores("la", "ra")
+    push, front = Product((shift[g, k],)), Product((la[h, j],))
+    return (
+        push,
+        left * la_below[g, h],
+        front,
+        right * ra_below[g, h] * ra[h, j],
+        (arc, shift, la, la_below, ra, ra_below),
     )

@@ -1,7 +1,7 @@
 """Arc-standard with each tree once: a head takes its left dependents before its right ones."""
 
-from structdep.charts.configurations import reduce_scores, shift
-from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
+from structdep.charts.arc_standard import steps
+from structdep.deduction import DeductionSystem, Item, indices, n
 
 i, g, k, h, j = indices("i g k h j")
 
@@ -23,14 +23,8 @@ def arc_standard_trees(transitions: bool = False) -> DeductionSystem:
           goal  I[0,0,n+1]
     """
     B, I, L, R = Item("B"), Item("I"), Item("L", exterior="right"), Item("R", exterior="left")
-    push, left, left_front, right = Product(()), Product((arc[h, g],)), Product(()), Product((arc[g, h],))
-    name = "arc_standard_trees"
-    scores: tuple[Score, ...] = (arc,)
-    if transitions:
-        la, la_below, _, ra, ra_below, _ = reduce_scores("la", "ra")
-        name, scores = "arc_standard_trees_transitions", (arc, shift, la, la_below, ra, ra_below)
-        push, left_front = Product((shift[g, k],)), Product((la[h, j],))
-        left, right = left * la_below[g, h], right * ra_below[g, h] * ra[h, j]
+    push, left, left_front, right, scores = steps(transitions)
+    name = "arc_standard_trees_transitions" if transitions else "arc_standard_trees"
     rules = (
         B[i, h, j] >> I[i, h, j],
         I[i, g, k] * push * left >> L[i:k, h],
