@@ -38,7 +38,7 @@ def arc_standard(transitions: bool = False) -> DeductionSystem:
 
 
 def steps(transitions: bool) -> tuple[Product, Product, Product, Product, tuple[Score, ...]]:
-    """The scores of a shift, of an arc to the left (apart from, and at, the front), of one to the right; their tables."""
+    """The scores of a shift, of an arc to the left (at its words, at the front), of one to the right; their tables."""
     left, right = Product((arc[h, g],)), Product((arc[g, h],))
     if not transitions:
         return Product(()), left, Product(()), right, (arc,)
