@@ -1,4 +1,7 @@
-"""Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores."""
+"""Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores.
+
+`constraints` are on the trees that compete with the gold tree, which has to obey them itself.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
 from structdep.inside import inside
 from structdep.queries import marginals
@@ -21,6 +25,7 @@ def hinge(
     heads: ArrayLike,
     lengths: ArrayLike | None = None,
     weight: float | jax.Array = 1.0,
+    constraints: Constraints | None = None,
 ) -> jax.Array:
     """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, >= 0.
 
@@ -31,7 +36,7 @@ def hinge(
         >>> sd.losses.hinge(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1]))
         Array(2., dtype=float32)
     """
-    worst = inside(system, scores, lengths, CostAugmented(heads, weight))
+    worst = inside(system, scores, lengths, CostAugmented(heads, weight), constraints)
     return jnp.maximum(worst - gold_score(system, scores, heads, lengths, MaxPlus()), 0)
 
 
@@ -41,6 +46,7 @@ def softmax_margin(
     heads: ArrayLike,
     lengths: ArrayLike | None = None,
     weight: float | jax.Array = 1.0,
+    constraints: Constraints | None = None,
 ) -> jax.Array:
     """`log Σ_t exp(score(t) + weight · wrong heads of t) - score(gold)`: f32 `[*batch]` (Gimpel, Smith 2010).
 
@@ -49,11 +55,17 @@ def softmax_margin(
         >>> sd.losses.softmax_margin(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
         Array(2.4076, dtype=float32)
     """
-    total = inside(system, scores, lengths, CostAugmented(heads, weight, LogSum))
+    total = inside(system, scores, lengths, CostAugmented(heads, weight, LogSum), constraints)
     return total - gold_score(system, scores, heads, lengths, LogSum())
 
 
-def risk(system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+def risk(
+    system: DeductionSystem,
+    scores: Tables,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> jax.Array:
     """The expected number of wrong heads under p(derivation) ∝ exp(score): f32 `[*batch]`, for minimum-risk training.
 
     Example:
@@ -64,22 +76,35 @@ def risk(system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: Arr
     check_trees_unless_traced(heads, lengths)
     tables, gold = named(scores), heads_to_arcs(heads, lengths)
     arcs = jnp.asarray(tables.get("arc", jnp.zeros(gold.shape)))
-    uses = marginals(system, tables | {"arc": arcs}, lengths)["arc"]
+    uses = marginals(system, tables | {"arc": arcs}, lengths, constraints)["arc"]
     return jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
 
 
-def nll(system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+def nll(
+    system: DeductionSystem,
+    scores: Tables,
+    heads: ArrayLike | Constraints,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> jax.Array:
     """Negative log-likelihood, `log Z - score(gold)`: f32 `[*batch]`.
 
     For an ambiguous system, such as MH_k, a tree's probability is that of all its derivations. `heads` must be
-    trees of the system's class: see `nearest_tree`.
+    trees of the system's class (see `nearest_tree`), or `Constraints` where trees are known in part: the likelihood
+    is then that of all trees that obey them.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
         >>> sd.losses.nll(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
         Array(1.0986, dtype=float32)
+        >>> sd.losses.nll(sd.charts.eisner(), jnp.zeros((3, 3)), sd.Constraints(jnp.array([0, -1]))).round(4)
+        Array(0.4055, dtype=float32)
     """
-    return inside(system, scores, lengths, LogSum) - gold_score(system, scores, heads, lengths, LogSum())
+    if isinstance(heads, Constraints):
+        gold = inside(system, scores, lengths, LogSum, heads)
+    else:
+        gold = gold_score(system, scores, heads, lengths, LogSum())
+    return inside(system, scores, lengths, LogSum, constraints) - gold
 
 
 def gold_score(
