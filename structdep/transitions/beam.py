@@ -1,0 +1,73 @@
+"""Beam search, in all sentences at once."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from numpy.typing import ArrayLike
+
+from structdep.transitions.configuration import Configuration, apply, legal, start
+from structdep.transitions.notation import TransitionSystem
+from structdep.transitions.runs import Parse, as_pytree, checked_lengths, checked_scores, ranks, tree
+from structdep.transitions.scorers import Scorer
+
+
+class Beam(NamedTuple):
+    """Runs `[*batch, width]`, best first: where they are, scores, numbers of transitions, and which of them exist."""
+
+    runs: Configuration
+    totals: jax.Array
+    steps: jax.Array
+    exists: jax.Array
+
+
+def beam_search(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int, width: int) -> Parse:
+    """Trees by keeping the `width` best runs after each transition; a run that has ended waits for the others.
+
+    Arguments and errors as for `greedy`, but features are `[*batch, width]`. Width 1 gives the trees of `greedy`; a
+    width of as many runs as there are gives the best run of all.
+
+    Example:
+        >>> from structdep.transitions import arc_hybrid, table_scorer
+        >>> arcs = jnp.zeros((4, 4)).at[1, 2].set(1.0).at[0, 3].set(9.0)
+        >>> scorer = table_scorer(arc_hybrid(), {"arc": arcs})
+        >>> [float(beam_search(arc_hybrid(), scorer, jnp.array(3), 3, width).scores) for width in (1, 2)]
+        [1.0, 10.0]
+    """
+    if width < 1:
+        raise ValueError(f"a beam needs width >= 1, not {width}")
+    return _beam_search(system, as_pytree(scorer), checked_lengths(lengths, words), words, width)
+
+
+@partial(jax.jit, static_argnames=("system", "words", "width"))
+def _beam_search(system: TransitionSystem, scorer: Scorer, lengths: jax.Array, words: int, width: int) -> Parse:
+    shape = (*lengths.shape, width)
+    moves = len(system.transitions)
+
+    def step(beam: Beam) -> Beam:
+        scores = checked_scores(scorer(beam.runs.features), system, shape)
+        ended = beam.runs.is_final[..., None]
+        waits = ended & (jnp.arange(moves) == 0)
+        totals = (beam.totals[..., None] + jnp.where(ended, 0, scores)).reshape(*lengths.shape, -1)
+        allowed = beam.exists[..., None] & (legal(system, beam.runs) | waits)
+        rank, best = lax.top_k(ranks(totals, allowed.reshape(totals.shape)), width)
+        parents: Beam = jax.tree.map(lambda leaf: _rows(leaf, best // moves), beam)
+        goes_on = ~parents.runs.is_final
+        runs = apply(system, parents.runs, jnp.where(goes_on, best % moves, -1))
+        return Beam(runs, jnp.take_along_axis(totals, best, -1), parents.steps + goes_on, rank > -jnp.inf)
+
+    runs = start(system, jnp.broadcast_to(lengths[..., None], shape), words)
+    exists = jnp.broadcast_to(jnp.arange(width) == 0, shape)
+    beam = Beam(runs, jnp.zeros(shape), jnp.zeros(shape, jnp.int32), exists)
+    beam = lax.while_loop(lambda beam: (beam.exists & ~beam.runs.is_final).any(), step, beam)
+    return Parse(tree(beam.runs)[..., 0, :], beam.totals[..., 0], beam.steps[..., 0])
+
+
+def _rows(leaf: jax.Array, index: jax.Array) -> jax.Array:
+    """The rows `[*batch, width, ..]` at an index `[*batch, width]`."""
+    index_axes = index.reshape(*index.shape, *[1] * (leaf.ndim - index.ndim))
+    return jnp.take_along_axis(leaf, index_axes, axis=index.ndim - 1)

@@ -1,0 +1,57 @@
+"""Greedy parsing, of all sentences at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from numpy.typing import ArrayLike
+
+from structdep.transitions.configuration import Configuration, apply, legal, start
+from structdep.transitions.notation import TransitionSystem
+from structdep.transitions.runs import Parse, as_pytree, checked_lengths, checked_scores, ranks, tree
+from structdep.transitions.scorers import Scorer
+
+State = tuple[Configuration, jax.Array, jax.Array]
+"""Where each sentence is, what its transitions scored, and how many they are."""
+
+
+def greedy(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int) -> Parse:
+    """Trees by the legal transition of highest score in each configuration, the first of the system's among equals.
+
+    Every run ends in a tree of the system's class after at most `system.most(length)` transitions, whatever the scores.
+
+    Args:
+        system: from `structdep.transitions`, or your own.
+        scorer: from `Features` of int32 `[*batch]` to scores `[*batch, transitions]`.
+        lengths: int `[*batch]`, the number of words of each sentence.
+        words: how many words there is room for, n.
+
+    Raises:
+        TypeError, ValueError: lengths that are no integers or go beyond `words`, scores of another shape.
+
+    Example:
+        >>> from structdep.transitions import arc_hybrid, table_scorer
+        >>> scorer = table_scorer(arc_hybrid(), {"arc": jnp.zeros((4, 4)).at[[2, 3, 0], [1, 2, 3]].set(1.0)})
+        >>> greedy(arc_hybrid(), scorer, jnp.array(3), 3)
+        Parse(heads=Array([2, 3, 0], dtype=int32), scores=Array(3., dtype=float32), steps=Array(6, dtype=int32))
+    """
+    return _greedy(system, as_pytree(scorer), checked_lengths(lengths, words), words)
+
+
+@partial(jax.jit, static_argnames=("system", "words"))
+def _greedy(system: TransitionSystem, scorer: Scorer, lengths: jax.Array, words: int) -> Parse:
+    def step(state: State) -> State:
+        configuration, total, steps = state
+        scores = checked_scores(scorer(configuration.features), system, lengths.shape)
+        best = jnp.argmax(ranks(scores, legal(system, configuration)), axis=-1)
+        gain = jnp.take_along_axis(scores, best[..., None], axis=-1)[..., 0]
+        goes_on = ~configuration.is_final
+        configuration = apply(system, configuration, jnp.where(goes_on, best, -1))
+        return configuration, total + jnp.where(goes_on, gain, 0), steps + goes_on
+
+    state = start(system, lengths, words), jnp.zeros(lengths.shape), jnp.zeros(lengths.shape, jnp.int32)
+    end, total, steps = lax.while_loop(lambda state: ~state[0].is_final.all(), step, state)
+    return Parse(tree(end), total, steps)

@@ -1,0 +1,62 @@
+"""What greedy parsing and beam search share: results, scores that may be compared, checks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structdep.transitions.configuration import Configuration
+from structdep.transitions.notation import TransitionSystem
+from structdep.transitions.scorers import Scorer
+
+
+class Parse(NamedTuple):
+    """Trees, `heads` int32 `[*batch, n]` (0 in padding), their scores and numbers of transitions, `[*batch]`."""
+
+    heads: jax.Array
+    scores: jax.Array
+    steps: jax.Array
+
+
+def tree(end: Configuration) -> jax.Array:
+    """The heads `[*batch, n]` of a final configuration."""
+    return jnp.maximum(end.heads[..., 1:-1], 0)
+
+
+def ranks(scores: jax.Array, allowed: jax.Array) -> jax.Array:
+    """The scores, but -inf for what is not allowed, and for that alone: what scores -inf or NaN ranks before it."""
+    least = float(np.finfo(scores.dtype).min)
+    return jnp.where(allowed, jnp.where(scores > least, scores, least), -jnp.inf)
+
+
+def as_pytree(scorer: Scorer) -> Any:
+    """A scorer as jitted functions take it: a plain function is static."""
+    is_leaf = jax.tree_util.all_leaves([scorer])
+    return jax.tree_util.Partial(scorer) if is_leaf else scorer  # type: ignore[no-untyped-call]
+
+
+def checked_scores(scores: jax.Array, system: TransitionSystem, batch: tuple[int, ...]) -> jax.Array:
+    """Scores of every transition in every configuration."""
+    expected = (*batch, len(system.transitions))
+    if jnp.shape(scores) != expected:
+        raise ValueError(
+            f"the scorer gives scores {jnp.shape(scores)} for features {batch}, expected {expected}: one for each of "
+            f"{system.name}'s transitions {', '.join(system.names)}"
+        )
+    return scores
+
+
+def checked_lengths(lengths: ArrayLike, words: int) -> jax.Array:
+    """Numbers of words for which there is room."""
+    given = lengths if isinstance(lengths, jax.Array) else np.asarray(lengths)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise TypeError(f"lengths must be integers (numbers of words), not {given.dtype}")
+    if given.size and not isinstance(given, jax.core.Tracer):
+        least, most = np.asarray(given).min(), np.asarray(given).max()
+        if least < 0 or most > words:
+            raise ValueError(f"lengths go from {least} to {most}, but there is room for 0 to {words} words")
+    return jnp.asarray(given, jnp.int32)

@@ -1,0 +1,116 @@
+"""Scores of transitions: any function of a configuration's `Features`, or the tables that charts take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import prod
+
+import jax
+import jax.numpy as jnp
+from numpy.typing import ArrayLike
+
+from structdep.transitions.configuration import Features
+from structdep.transitions.notation import PLACES, Transition, TransitionSystem
+
+Scorer = Callable[[Features], jax.Array]
+"""From nodes `[*batch, ..]` to the scores of all transitions, `[*batch, .., transitions]`.
+
+A pytree that can be called (of parameters and a sentence's vectors, say) is compiled with once, a plain function once
+for every new function object.
+"""
+CONTEXTS = {"": ("s0", "b0"), ":s1": ("s1", "s0"), ":full": ("s1", "s0", "b0")}
+"""The places that a table of a transition looks at, by the end of its name."""
+
+
+def vectors(states: jax.Array, features: Features, places: Sequence[str] = PLACES) -> jax.Array:
+    """The vectors of the nodes at some places, one behind the other: `[*batch, .., len(places) d]`.
+
+    `states`, `[*batch, n+2, d]`, has a vector for the root, for each word, and at length+1 for none.
+
+    Example:
+        >>> states = jnp.arange(8.0).reshape(4, 2)  # root, two words, none
+        >>> vectors(states, Features(3, 0, 1, 2, 3), ("s0", "b0"))
+        Array([2., 3., 4., 5.], dtype=float32)
+    """
+    nodes = jnp.stack([jnp.asarray(getattr(features, place)) for place in places], axis=-1)
+    batch = states.shape[:-2]
+    found = jnp.take_along_axis(states, nodes.reshape(*batch, prod(nodes.shape[len(batch) :]), 1), axis=-2)
+    return found.reshape(*nodes.shape[:-1], len(places) * states.shape[-1])
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TableScorer:
+    """Tables as a scorer: made by `table_scorer`."""
+
+    tables: dict[str, jax.Array]
+    system: TransitionSystem = field(metadata={"static": True})
+
+    def __call__(self, features: Features) -> jax.Array:
+        """The scores of all transitions."""
+        nodes = {place: jnp.asarray(node) for place, node in features._asdict().items()}
+        none = jnp.zeros(nodes["s0"].shape)
+
+        def score(transition: Transition) -> jax.Array:
+            places = {name: at for name, at in _tables(transition).items() if name in self.tables}
+            found = (_entry(self.tables[name], [nodes[p] for p in at]) for name, at in places.items())
+            return sum(found, none)
+
+        return jnp.stack([score(transition) for transition in self.system.transitions], axis=-1)
+
+
+def table_scorer(system: TransitionSystem, tables: Mapping[str, ArrayLike]) -> TableScorer:
+    """Tables as charts take them, as scores of single transitions: a beam wide enough finds what the chart finds.
+
+    Args:
+        system: a transition system.
+        tables: `arc`, `[*batch, n+1, n+1]`, and of each transition t `t[s0, b0]`, `t:s1[s1, s0]`, `t:full[s1, s0, b0]`,
+            `[*batch, n+2, n+2(, n+2)]`; all optional, those that are not there count as zero.
+
+    Raises:
+        ValueError: names that are none of these, shapes that do not fit.
+
+    Example:
+        >>> from structdep.transitions import arc_hybrid
+        >>> scorer = table_scorer(arc_hybrid(), {"la": jnp.ones((4, 4)), "arc": jnp.eye(3)})
+        >>> scorer(Features(3, 0, 1, 2, 3))
+        Array([0., 1., 0.], dtype=float32)
+    """
+    known = reduce(dict.__or__, map(_tables, system.transitions))
+    if unknown := tables.keys() - known:
+        raise ValueError(f"{system.name} has no scores {sorted(unknown)}, it has {sorted(known)}")
+    arrays = {name: jnp.asarray(table) for name, table in tables.items()}
+    shapes = {name: _batch_and_words(name, array, len(known[name])) for name, array in arrays.items()}
+    if len(set(shapes.values())) > 1:
+        raise ValueError(f"scores do not fit, their batches and numbers of words are {shapes}")
+    return TableScorer({name: _with_sentinel(name, array) for name, array in arrays.items()}, system)
+
+
+def _batch_and_words(name: str, table: jax.Array, arity: int) -> tuple[tuple[int, ...], int]:
+    more = 1 if name == "arc" else 2
+    batch, nodes = table.shape[: table.ndim - arity], set(table.shape[table.ndim - arity :])
+    if table.ndim < arity or len(nodes) > 1 or min(nodes) < more:
+        expected = f"[*batch{f', n+{more}' * arity}]"
+        raise ValueError(f"scores {name!r} have shape {table.shape}, expected {expected} for n words")
+    return batch, min(nodes) - more
+
+
+def _with_sentinel(name: str, table: jax.Array) -> jax.Array:
+    return jnp.pad(table, [(0, 0)] * (table.ndim - 2) + [(0, 1)] * 2) if name == "arc" else table
+
+
+def _tables(transition: Transition) -> dict[str, tuple[str, ...]]:
+    """The tables that may score a transition, and the places that they look at."""
+    contexts = {transition.name + end: places for end, places in CONTEXTS.items()}
+    return contexts | {"arc": transition.arc} if transition.arc else contexts
+
+
+def _entry(table: jax.Array, nodes: Sequence[jax.Array]) -> jax.Array:
+    """The entries of a table `[*batch, m, ..]` at nodes `[*batch, ..]`."""
+    size, batch = table.shape[-1], table.shape[: table.ndim - len(nodes)]
+    index = reduce(lambda high, low: high * size + low, nodes)
+    each = prod(index.shape[len(batch) :])
+    found = jnp.take_along_axis(table.reshape(*batch, size ** len(nodes)), index.reshape(*batch, each), axis=-1)
+    return found.reshape(index.shape)
