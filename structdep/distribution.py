@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from structdep import charts, queries
 from structdep.constraints import Constraints
-from structdep.deduction import DeductionSystem
 from structdep.inside import inside
 from structdep.scores import LABEL, Tables, named, problem
 from structdep.semirings import KBest, LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.systems import System
 from structdep.trees import heads_to_arcs
 
 
@@ -61,7 +61,7 @@ class TreeDistribution:
         (100, 4)
     """
 
-    system: DeductionSystem = field(metadata={"static": True})
+    system: System = field(metadata={"static": True})
     scores: Tables
     lengths: ArrayLike | None = None
     constraints: Constraints | None = None
@@ -108,8 +108,7 @@ class TreeDistribution:
     def sample(self, key: jax.Array, n: int) -> jax.Array | Labelled:
         """Trees drawn independently and exactly: `heads` int32 `[n, *batch, words]`, -1 where there is none."""
         self._graded(LogSum())
-        draw = self._sample_single_root if self.single_root else partial(self._sample, self._tables())
-        return jax.vmap(draw)(jax.random.split(key, n))
+        return jax.vmap(partial(self._sample, self._tables()))(jax.random.split(key, n))
 
     def k_best(self, k: int) -> Best:
         """The k best trees, all different, from the best down; labelled trees differ if their labels do."""
@@ -199,17 +198,8 @@ class TreeDistribution:
 
     def _sample(self, tables: Tables, key: jax.Array) -> jax.Array | Labelled:
         trees, labels = jax.random.split(key)
-        heads = queries.sample(self.system, tables, trees, self.lengths, self.constraints)
+        heads = queries.sample(self.system, tables, trees, self.lengths, self.constraints, single_root=self.single_root)
         return self._labelled(heads, partial(queries.sample_labels, key=labels))
-
-    def _sample_single_root(self, key: jax.Array) -> jax.Array | Labelled:
-        """First the word that depends on the root, then the rest."""
-        tables = self._tables()
-        key, own = jax.random.split(key)
-        root = jax.random.categorical(own, jnp.log(self.arc_marginals()[..., 0, :]))
-        others = jnp.arange(tables["arc"].shape[-1]) != root[..., None]
-        allowed = jnp.where(others, -jnp.inf, tables["arc"][..., 0, :])
-        return self._sample(tables | {"arc": tables["arc"].at[..., 0, :].set(allowed)}, key)
 
     def _is_word(self) -> jax.Array:
         given = problem(self.system, self.scores, self.lengths)

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
+from structdep import one_root
 from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
@@ -22,8 +23,9 @@ from structdep.engine import Arrays, empty_charts, fill, sweep, table_keys
 from structdep.layout import skew_all
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, problem
-from structdep.semirings import MaxPlus, Semiring
+from structdep.semirings import MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
+from structdep.systems import System, run
 from structdep.traceback import derivation
 
 GROUP_BYTES = {"cpu": 1 << 25}
@@ -31,7 +33,7 @@ GROUP_BYTES = {"cpu": 1 << 25}
 
 
 def inside(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     lengths: ArrayLike | None = None,
     semiring: Semiring | type[Semiring] = MaxPlus,
@@ -40,7 +42,7 @@ def inside(
     """The semiring sum over all derivations of the product of their scores.
 
     Args:
-        system: from `structdep.charts`, or your own.
+        system: from `structdep.charts`, your own, or `structdep.spanning.all_trees()`.
         scores: `[*batch, n+1, n+1]`, `[head, dependent]`, row 0 the root, -inf where an arc is forbidden; or a mapping
             from score names to arrays (tables of transitions have n+2 positions, the last is the sentinel; `label`,
             `[*batch, n+1, n+1, labels]`, adds a choice of labels to each arc).
@@ -76,7 +78,7 @@ def flat(arrays: Any, batch_axes: int) -> Any:
 
 
 def evaluate(
-    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None = None
+    system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None = None
 ) -> Any:
     """The goal's value in each sentence: `tables` hold semiring values, `[batch, nodes, ..]`."""
     if semiring.additive:
@@ -85,16 +87,12 @@ def evaluate(
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _number(
-    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
-) -> Any:
+def _number(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None) -> Any:
     return run(system, semiring, "value", tables, lengths)[0]
 
 
 @_number.defjvp
-def _(
-    system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[Any, Any]:
+def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     """d value = Σ uses · d score, over all scores."""
     value, uses = _number_and_uses(system, semiring, *primals)
     return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
@@ -102,7 +100,7 @@ def _(
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _number_and_uses(
-    system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
+    system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
 ) -> tuple[Any, Arrays]:
     """A rule of its own, if an ordinary one, keeps partial evaluation from cutting the loops of `run` in two."""
     want = "sample" if key is not None else "best" if semiring.idempotent else "uses"
@@ -110,9 +108,7 @@ def _number_and_uses(
 
 
 @_number_and_uses.defjvp
-def _(
-    system: DeductionSystem, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[Any, Any]:
+def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     tables, lengths, key = primals
     return jax.jvp(lambda t: _number_and_uses.fun(system, semiring, t, lengths, key), (tables,), tangents[:1])
 
@@ -121,8 +117,9 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.sum(a * b, axis=tuple(range(1, a.ndim)))
 
 
+@run.register(DeductionSystem)
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def run(
+def run_chart(
     system: DeductionSystem,
     semiring: Semiring,
     want: str,
@@ -131,11 +128,9 @@ def run(
     cotangent: Any = None,
     key: jax.Array | None = None,
 ) -> tuple[Any, Arrays]:
-    """The goal's value and, beyond the "value", how it uses each score. In groups of sentences that fit the cache.
-
-    "uses" are its derivative (times a `cotangent`); those of the "best" derivation are 0 or 1, as are those of a
-    "sample", drawn by `key`.
-    """
+    """Fills charts: in groups of sentences that fit the cache. See `run`."""
+    if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
+        return one_root.derivation(system, semiring, tables, lengths, key)
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]
@@ -158,13 +153,16 @@ def run(
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _structure(system: DeductionSystem, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
+def _structure(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
     return run(system, semiring, "value", tables, lengths)[0]
 
 
 _structure.defvjp(
     lambda system, semiring, *arrays: (_structure(system, semiring, *arrays), arrays),
-    lambda system, semiring, arrays, cotangent: (run(system, semiring, "uses", *arrays, cotangent)[1], None),
+    lambda system, semiring, arrays, cotangent: (
+        run(system, semiring, "uses", arrays[0], arrays[1], cotangent)[1],
+        None,
+    ),
 )
 
 

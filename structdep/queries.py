@@ -1,4 +1,4 @@
-"""What a chart tells: the best tree, a random one, the probability of each arc, the nearest tree."""
+"""What a class of trees tells: the best tree, a random one, the probability of each arc, the nearest tree."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
-from structdep.deduction import DeductionSystem
-from structdep.inside import flat, inside, run
+from structdep.inside import flat, inside
 from structdep.scores import Problem, Tables, problem
-from structdep.semirings import LogSum, MaxPlus, Semiring
+from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
+from structdep.systems import System, run
 from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
 
 def argmax(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     lengths: ArrayLike | None = None,
     semiring: Semiring | type[Semiring] = MaxPlus,
@@ -42,20 +42,17 @@ def argmax(
     if not semiring.idempotent:
         raise ValueError(f"argmax needs a semiring with a best derivation: MaxPlus, say, not {type(semiring).__name__}")
     given = problem(system, scores, lengths, constraints)
-    if single_root:
-        given = given._replace(tables=_with_few_roots(given, semiring))
-    heads = _derived(system, given, semiring, None)
-    if single_root:
-        heads = jnp.where((heads == 0).sum(-1, keepdims=True, where=_is_word(heads, given.lengths)) > 1, -1, heads)
-    return jnp.where(_is_word(heads, given.lengths), heads, 0)
+    return _derived(system, given, SingleRoot(semiring) if single_root else semiring, None)
 
 
 def sample(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     key: jax.Array,
     lengths: ArrayLike | None = None,
     constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
 ) -> jax.Array:
     """A tree drawn with p(derivation) ∝ exp(score): `heads` int32 `[*batch, n]`; see `argmax`.
 
@@ -65,42 +62,21 @@ def sample(
         Array([2, 0], dtype=int32)
     """
     given = problem(system, scores, lengths, constraints)
-    heads = _derived(system, given, LogSum(), key)
-    return jnp.where(_is_word(heads, given.lengths), heads, 0)
+    return _derived(system, given, SingleRoot(LogSum()) if single_root else LogSum(), key)
 
 
-def _derived(system: DeductionSystem, given: Problem, semiring: Semiring, key: jax.Array | None) -> jax.Array:
+def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array | None) -> jax.Array:
     """The heads of a best derivation, or of a random one, -1 where there is none."""
     tables, lengths = given.lift(semiring)
     want = "best" if key is None else "sample"
-    value, uses = run(system, semiring.chart(), want, *flat((tables, lengths), lengths.ndim), key=key)
+    rows, row_lengths = flat((tables, lengths), lengths.ndim)
+    value, uses = run(system, semiring.chart(), want, rows, row_lengths, key=key)
     words = given.tables["arc"].shape[-1] - 1 - system.last
     arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : words + 1]
-    value = value.reshape(lengths.shape)
-    exists = (value != semiring.zero) & ~jnp.isnan(value)
-    return jnp.where(exists[..., None], jnp.argmax(arcs, axis=-2), -1).astype(jnp.int32)
-
-
-def _is_word(heads: jax.Array, lengths: jax.Array) -> jax.Array:
-    return jnp.arange(heads.shape[-1]) < lengths[..., None]
-
-
-def _with_few_roots(given: Problem, semiring: Semiring) -> dict[str, jax.Array]:
-    """The tables with root arcs made so dear that no other scores can make up for one."""
-    if not isinstance(semiring.chart(), MaxPlus):
-        raise ValueError(f"argmax with single_root needs MaxPlus or CostAugmented, not {type(semiring).__name__}")
-    lifted, lengths = given.lift(semiring)
-    arcs = given.tables["arc"]
-    price = 1 + arcs.shape[-1] * jnp.stack([_spread(table, lengths.ndim) for table in lifted.values()]).sum(0)
-    return given.tables | {"arc": arcs.at[..., 0, :].add(-price[..., None])}
-
-
-def _spread(table: jax.Array, batch_axes: int) -> jax.Array:
-    """The difference of the greatest and the least score of each sentence, -inf apart."""
-    axes = tuple(range(batch_axes, table.ndim))
-    finite = jnp.isfinite(table)
-    most = jnp.max(table, axes, initial=-jnp.inf, where=finite)
-    return jnp.maximum(most - jnp.min(table, axes, initial=jnp.inf, where=finite), 0)
+    value, zero = (semiring.lower(x) for x in (value, semiring.zero))
+    exists = ((value != zero) & ~jnp.isnan(value)).reshape(lengths.shape)
+    heads = jnp.where(exists[..., None], jnp.argmax(arcs, axis=-2), -1).astype(jnp.int32)
+    return jnp.where(jnp.arange(words) < lengths[..., None], heads, 0)
 
 
 def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
@@ -127,7 +103,7 @@ def _of_heads(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
 
 
 def marginals(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     lengths: ArrayLike | None = None,
     constraints: Constraints | None = None,
@@ -154,7 +130,7 @@ def wide(table: ArrayLike) -> jax.Array:
     return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
 
 
-def nearest_tree(system: DeductionSystem, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+def nearest_tree(system: System, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
     """A tree of the system's class with as many of these heads as one can have: int32 `[*batch, n]`.
 
     Example:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
-from structdep.deduction import DeductionSystem
 from structdep.semirings import Semiring
+from structdep.systems import System, check_system
 
 Tables = ArrayLike | Mapping[str, ArrayLike]
 """Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
@@ -42,7 +42,7 @@ class Problem(NamedTuple):
 
 
 def problem(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     lengths: ArrayLike | None = None,
     constraints: Constraints | None = None,
@@ -50,9 +50,10 @@ def problem(
     """The scores as the chart wants them. An absent table scores 0; trees are trees all the same.
 
     Raises:
-        TypeError: scores, lengths or constraints of a wrong dtype.
+        TypeError: scores, lengths or constraints of a wrong dtype, or no class of trees.
         ValueError: wrong shapes, unknown names, lengths out of range, or NaN scores where `jax_debug_nans` is set.
     """
+    check_system(system)
     given = named(scores)
     labels = _labels(given.pop(LABEL)) if LABEL in given else None
     tables = {name: _table(system, name, table) for name, table in given.items()}
@@ -80,7 +81,7 @@ def named(scores: Tables) -> dict[str, ArrayLike]:
     return dict(scores) if isinstance(scores, Mapping) else {"arc": scores}
 
 
-def _table(system: DeductionSystem, name: str, scores: ArrayLike) -> jax.Array:
+def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
     if name not in system.declared:
         hint = ": build the system with transitions=True" if len(system.declared) == 1 else ""
         raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
@@ -122,7 +123,7 @@ def _refuse_nan(name: str, scores: ArrayLike) -> None:
             )
 
 
-def _shape(system: DeductionSystem, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
+def _shape(system: System, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
     """Batch shape and number of words, the same in all tables."""
     found = {name: _shape_of(system, name, table) for name, table in tables.items()}
     first = next(iter(found))
@@ -136,7 +137,7 @@ def _shape(system: DeductionSystem, tables: Mapping[str, jax.Array]) -> tuple[tu
     return found[first]
 
 
-def _shape_of(system: DeductionSystem, name: str, table: jax.Array) -> tuple[tuple[int, ...], int]:
+def _shape_of(system: System, name: str, table: jax.Array) -> tuple[tuple[int, ...], int]:
     score, arity = system.declared[name]
     nodes = table.shape[-1] if table.ndim else 0
     words = nodes - 1 - score.sentinel
@@ -169,7 +170,7 @@ def _lengths(lengths: ArrayLike | None, batch: tuple[int, ...], words: int) -> j
     return lengths.astype(jnp.int32)
 
 
-def _mask(system: DeductionSystem, name: str, table: jax.Array, lengths: jax.Array, nodes: int) -> jax.Array:
+def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array, nodes: int) -> jax.Array:
     """The table up to the last node, -inf where a position lies behind the sentence or an arc is none."""
     score, arity = system.declared[name]
     missing = nodes - table.shape[-1]

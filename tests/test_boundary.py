@@ -12,7 +12,7 @@ from cases import LENGTHS, each_chart, some_tables
 import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, eisner, mhk
 from structdep.deduction import DeductionSystem
-from structdep.inside import run
+from structdep.inside import run_chart
 from structdep.testing import LOG, value
 
 ARCS = np.zeros((2, 4, 4), np.float32)
@@ -27,6 +27,11 @@ def inside(scores: Any, lengths: Any = None, system: DeductionSystem = eisner(),
 
 
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "scores for a system": (
+        lambda: sd.inside(ARCS, eisner()),  # type: ignore[arg-type]
+        TypeError,
+        "ndarray is no class of trees: give a system from structdep.charts",
+    ),
     "no square": (
         lambda: inside(ARCS[..., :3]),
         ValueError,
@@ -210,7 +215,7 @@ def test_equal_systems_semirings_and_shapes_share_one_compilation(system: Deduct
 
 def programs() -> int:
     """How many programs the engine has compiled."""
-    return int(run._cache_size())  # type: ignore[attr-defined]
+    return int(run_chart._cache_size())  # type: ignore[attr-defined]
 
 
 def test_a_program_is_traced_once_a_shape() -> None:

@@ -50,6 +50,10 @@ class SingleRoot(Semiring):
         without, with_one = (self._base.lift(name, part) for part in graded)
         return without, with_one
 
+    def join(self, a: Graded) -> Value:
+        """The base's value of a score, which has one grade alone."""
+        return self._base.plus(a)
+
     def chart(self) -> Semiring:
         return SingleRoot(self._base.chart())
 

@@ -1,0 +1,64 @@
+"""What every query asks of a class of trees, and the one function that answers.
+
+A class of trees is declared by rules (`DeductionSystem`, run as a chart) or known to an algorithm of its own
+(`SpanningTrees`). A new kind of class registers itself with `run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any, Protocol, runtime_checkable
+
+import jax
+
+from structdep.deduction import Score
+from structdep.semirings import Semiring
+
+
+@runtime_checkable
+class System(Protocol):
+    """A class of trees; frozen, hashable and equal by value.
+
+    `declared` are its scores by name, each with its number of positions; the last node is n + `last`. `unambiguous`
+    says that every tree is derived once, `trees` names the class: systems that name one class have the same trees.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def trees(self) -> str: ...
+    @property
+    def unambiguous(self) -> bool: ...
+    @property
+    def declared(self) -> Mapping[str, tuple[Score, int]]: ...
+    @property
+    def last(self) -> int: ...
+
+
+@singledispatch
+def run(
+    system: System,
+    semiring: Semiring,
+    want: str,
+    tables: dict[str, Any],
+    lengths: jax.Array,
+    cotangent: Any = None,
+    key: jax.Array | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """The value of each sentence's trees and, beyond the "value", how it uses each score.
+
+    `tables` hold semiring values, `[batch, nodes, ..]`. "uses" are the value's derivative (times a `cotangent`); those
+    of the "best" tree are 0 or 1, as are those of a "sample", drawn by `key`. The last two are for numbers, or for
+    numbers in `SingleRoot`, whose grades are joined in the uses.
+    """
+    raise TypeError(f"nothing has been registered with structdep.systems.run to run {system.name}")
+
+
+def check_system(system: object) -> None:
+    """Raise TypeError unless this is a class of trees."""
+    if not isinstance(system, System):
+        raise TypeError(
+            f"{type(system).__name__} is no class of trees: give a system from structdep.charts, a DeductionSystem of "
+            "your own, or structdep.spanning.all_trees()"
+        )
