@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -57,7 +58,7 @@ def nearest_trees(sentences: Sequence[Sentence], vocabulary: Vocabulary, system:
     return trees
 
 
-def rows(batch: Batch, table: NDArray[np.int32]) -> list[tuple[int, NDArray[np.int32]]]:
+def rows(batch: Batch, table: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
     """The sentences' places in the list that was batched, and their rows of `table` [B, n] without padding."""
     places = zip(np.asarray(batch.index).tolist(), np.asarray(batch.lengths).tolist(), table, strict=True)
     return [(index, row[:length]) for index, length, row in places if index >= 0]

@@ -9,11 +9,13 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from experiments.calibration import Calibration, calibration, draw
 from experiments.config import Config
 from experiments.corpus import Corpus, nearest_trees
+from experiments.decoding import Decoder, Decoding
 from experiments.evaluation import Evaluation, evaluate
-from experiments.prediction import Predictor
-from experiments.report import Report
+from experiments.prediction import Predictions, Predictor
+from experiments.report import Report, Training
 from experiments.runs import Run
 from experiments.scorers import PARSERS
 from experiments.shapes import plan
@@ -34,7 +36,8 @@ class Experiment:
         self.trainer = Trainer(config, self.corpus, self._trees())
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
-        self.predictor = Predictor(self.trainer.graph, self.corpus.vocabulary, shapes)
+        decoder = Decoder(PARSERS[config.parser], config.loss)
+        self.predictor = Predictor(self.trainer.graph, decoder, self.corpus.vocabulary, shapes)
 
     @property
     def _evaluated(self) -> list[str]:
@@ -44,7 +47,7 @@ class Experiment:
         trees = self.run.trees()
         if trees is None:
             with self.console.status("finding the nearest trees of the parser's class"):
-                system = PARSERS[self.config.parser].trees
+                system = PARSERS[self.config.parser].arcs
                 trees = nearest_trees(self.corpus.splits["train"], self.corpus.vocabulary, system)
             self.run.keep_trees(trees)
         return trees
@@ -71,7 +74,8 @@ class Experiment:
         return Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True)
 
     def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
-        dev = self._scores(state, "dev")
+        sentences = self.corpus.splits["dev"]
+        dev = evaluate(sentences, self.predictor(state.average, sentences))
         entry: dict[str, Any] = {
             "step": int(state.step),
             "minutes": round(minutes, 3),
@@ -86,26 +90,39 @@ class Experiment:
         line = f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {speed}  {scores}"
         progress.console.print(line, highlight=False)
 
-    def _scores(self, state: State, split: str, write: bool = False) -> Evaluation:
-        sentences = self.corpus.splits[split]
-        predictions = self.predictor(state.average, sentences)
-        if write:
-            write_predictions(self.run.folder / f"{split}.conllu", sentences, predictions.heads, predictions.deprels)
-        return evaluate(sentences, predictions)
+    def report(self, decoding: Decoding | None = None) -> Report:
+        """Parse dev and test with the best checkpoint; write the trees, report.md and report.json.
 
-    def report(self) -> Report:
-        """Parse dev and test with the best checkpoint; write the trees, report.md and report.json."""
+        Files of another decoder than argmax have its name.
+        """
+        decoding = decoding or Decoding()
+        ending = "" if decoding.decoder == Decoding().decoder else f"-{decoding.decoder}"
         epoch, state = self.run.best(self.trainer.start())
         step, predictor = self.trainer.step, self.predictor
         evaluations: dict[str, Evaluation] = {}
+        calibrations: dict[str, Calibration] = {}
         seconds = {"training": {"compiling": step.seconds, "steps": step.spent}, "evaluation": {}}
         for split in self._evaluated:
-            scoring, decoding = predictor.scoring, predictor.decoding
-            evaluations[split] = self._scores(state, split, write=True)
-            seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - decoding}
+            scoring, spent = predictor.scoring, predictor.decoding
+            predictions = self._predict(state, split, decoding, ending)
+            seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - spent}
+            evaluations[split] = evaluate(self.corpus.splits[split], predictions)
+            if decoding.confidence:
+                calibrations[split] = calibration(self.corpus.splits[split], predictions)
         seconds["evaluation"] = {"compiling": predictor.compiling}
         log = self.run.log()
         speed = float(np.median([entry["sentences_per_second"] for entry in log]))
-        report = Report(self.config, epoch, log[-1]["minutes"], speed, evaluations, seconds)
-        report.write(self.run.folder)
+        training = Training(epoch, log[-1]["minutes"], speed)
+        report = Report(self.config, decoding, training, evaluations, calibrations, seconds)
+        report.write(self.run.folder, ending)
+        if calibrations:
+            draw(calibrations, self.run.folder / f"calibration{ending}.svg")
         return report
+
+    def _predict(self, state: State, split: str, decoding: Decoding, ending: str) -> Predictions:
+        """Parse a split, and write its trees."""
+        sentences = self.corpus.splits[split]
+        made = self.predictor(state.average, sentences, decoding)
+        misc = [confidence.misc() for confidence in made.confidences] or None
+        write_predictions(self.run.folder / f"{split}{ending}.conllu", sentences, made.heads, made.deprels, misc)
+        return made

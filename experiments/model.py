@@ -36,7 +36,11 @@ class Model(nnx.Module):
         self.labeler = Labeler(config.states, len(vocabulary.deprels), config.labeler_features, dropout, rngs=rngs)
         self.upos = nnx.Linear(config.states, len(vocabulary.upos), rngs=rngs)
         self.xpos = nnx.Linear(config.states, len(vocabulary.xpos), rngs=rngs)
-        self.tag_weight, self.system, self.tree_loss = config.tag_weight, parser.system, LOSSES[config.loss]
+        self.tag_weight, self.system, self.tree_loss = (
+            config.tag_weight,
+            parser.system(config.loss),
+            LOSSES[config.loss],
+        )
 
     def loss(self, batch: Batch, trees: jax.Array, rngs: nnx.Rngs) -> jax.Array:
         """A word's mean loss; `trees` are heads within the system's class, relations and tags belong to gold trees."""

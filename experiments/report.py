@@ -5,46 +5,61 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from experiments.calibration import Calibration
 from experiments.config import Config
+from experiments.decoding import Decoding
 from experiments.evaluation import Evaluation
 from experiments.files import write_whole
 
 
 @dataclass(frozen=True)
-class Report:
-    """The best checkpoint's results on each split, the seconds of decoding them, and how long training took."""
+class Training:
+    """The epoch of the best checkpoint, and how long all epochs took."""
 
-    config: Config
-    epoch: int
+    best_epoch: int
     minutes: float
     sentences_per_second: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """The best checkpoint's results on each split, with calibrations if there are any, and where the seconds went."""
+
+    config: Config
+    decoding: Decoding
+    training: Training
     evaluations: Mapping[str, Evaluation]
+    calibrations: Mapping[str, Calibration]
     seconds: Mapping[str, Mapping[str, float]]
 
-    def write(self, folder: Path) -> None:
-        write_whole(folder / "report.json", json.dumps(self.to_dict(), indent=2) + "\n")
-        write_whole(folder / "report.md", self.to_markdown())
+    def write(self, folder: Path, ending: str) -> None:
+        write_whole(folder / f"report{ending}.json", json.dumps(self.to_dict(), indent=2) + "\n")
+        write_whole(folder / f"report{ending}.md", self.to_markdown())
 
     def to_dict(self) -> dict[str, object]:
-        training = {
-            "best_epoch": self.epoch,
-            "minutes": self.minutes,
-            "sentences_per_second": self.sentences_per_second,
-        }
         results = {split: evaluation.to_dict() for split, evaluation in self.evaluations.items()}
         seconds = {phase: dict(parts) for phase, parts in self.seconds.items()}
-        return {"config": asdict(self.config), "training": training, "results": results, "seconds": seconds}
+        calibrations = {split: calibration.to_dict() for split, calibration in self.calibrations.items()}
+        return {
+            "config": asdict(self.config),
+            "decoding": asdict(self.decoding),
+            "training": asdict(self.training),
+            "results": results,
+            "calibration": calibrations,
+            "seconds": seconds,
+        }
 
     def to_markdown(self) -> str:
-        """Tables of scores by group of words and of seconds by phase."""
-        return "\n\n".join([self._summary(), *map(self._scores, self.evaluations), self._seconds()]) + "\n"
+        """Tables of scores by group of words, of calibration, and of seconds by phase."""
+        results = (*map(self._scores, self.evaluations), *map(self._calibration, self.calibrations))
+        return "\n\n".join([self._summary(), *results, self._seconds()]) + "\n"
 
     def _summary(self) -> str:
-        config = self.config
+        config, training = self.config, self.training
         return (
-            f"# {config.lang}: {config.parser}, {config.loss}, seed {config.seed}\n\n"
-            f"Best on dev after epoch {self.epoch} of {config.epochs}; {self.minutes:.1f} minutes of training, "
-            f"{self.sentences_per_second:.0f} sentences/s."
+            f"# {config.lang}: {config.parser}, {config.loss}, seed {config.seed}, {self.decoding.decoder}\n\n"
+            f"Best on dev after epoch {training.best_epoch} of {config.epochs}; {training.minutes:.1f} minutes of "
+            f"training, {training.sentences_per_second:.0f} sentences/s."
         )
 
     def _scores(self, split: str) -> str:
@@ -55,6 +70,12 @@ class Report:
         ]
         exact = f"Exact match: {evaluation.exact} of {evaluation.sentences} sentences."
         return f"## {split}\n\n{_table(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n{exact}"
+
+    def _calibration(self, split: str) -> str:
+        calibration = self.calibrations[split]
+        header = ("probability of the arc", "words", "mean", "right")
+        error = f"Expected calibration error: {100 * calibration.error:.2f} %."
+        return f"## Calibration on {split}\n\n{_table(header, calibration.rows())}\n\n{error}"
 
     def _seconds(self) -> str:
         rows = [

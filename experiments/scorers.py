@@ -1,6 +1,6 @@
 """Parsers as data: a deduction system, and the score tables that pairs of roles fill; one module scores them all."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import jax
@@ -9,6 +9,7 @@ from flax import nnx
 
 import structdep as sd
 from experiments.encoder import Dropout, Dropped
+from structdep import charts
 
 REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
 
@@ -18,28 +19,44 @@ class Parser:
     """`tables`: for each pair of roles, the names of the tables that its biaffine fills.
 
     The roles are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it `s1`, buffer
-    front `b0`. `trees` has the same class of trees as `system`, by arc scores alone.
+    front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each tree, and so
+    probabilities of trees; `arcs` has the same trees by arc scores alone.
     """
 
-    system: sd.DeductionSystem
-    trees: sd.DeductionSystem
+    best: sd.DeductionSystem
+    once: sd.DeductionSystem
+    arcs: sd.DeductionSystem
     tables: Mapping[tuple[str, str], tuple[str, ...]]
 
+    def system(self, loss: str) -> sd.DeductionSystem:
+        """What is trained with a loss, and decoded with: a likelihood is that of trees."""
+        return self.once if loss == "nll" else self.best
 
+
+ARCS = {("head", "dependent"): ("arc",)}
+TWO = {("s0", "b0"): ("shift", *REDUCES)}
+HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
+EISNER, MH4 = charts.eisner(), charts.mhk(4)
+MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
 PARSERS = {
-    "eisner": Parser(sd.charts.eisner(), sd.charts.eisner(), {("head", "dependent"): ("arc",)}),
+    "eisner": Parser(EISNER, EISNER, EISNER, ARCS),
     "arc-eager": Parser(
-        sd.charts.arc_eager(transitions=True), sd.charts.eisner(), {("s0", "b0"): ("shift", "la", "ra", "reduce")}
+        charts.arc_eager(transitions=True),
+        charts.arc_eager_trees(transitions=True),
+        EISNER,
+        {("s0", "b0"): ("shift", "la", "ra", "reduce")},
     ),
-    "mh3": Parser(sd.charts.arc_hybrid(transitions=True), sd.charts.eisner(), {("s0", "b0"): ("shift", "la", "ra")}),
-    "mh4-two": Parser(sd.charts.mhk(4, transitions=True), sd.charts.mhk(4), {("s0", "b0"): ("shift", *REDUCES)}),
-    "mh4-hybrid": Parser(
-        sd.charts.mhk(4, transitions=True),
-        sd.charts.mhk(4),
-        {("s0", "b0"): ("shift", *REDUCES), ("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)},
+    "mh3": Parser(
+        charts.arc_hybrid(transitions=True),
+        charts.arc_hybrid_trees(transitions=True),
+        EISNER,
+        {("s0", "b0"): ("shift", "la", "ra")},
     ),
+    "mh4": Parser(MH4, charts.mh4_trees(), MH4, ARCS),
+    "mh4-two": Parser(*MH4_STEPS, MH4, TWO),
+    "mh4-hybrid": Parser(*MH4_STEPS, MH4, HYBRID),
 }
-LOSSES = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
+LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
 
 
 class MLP(nnx.Module):

@@ -1,7 +1,7 @@
 """Sentences of CoNLL-U files: reading them with their trees, and writing predicted trees into them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, starmap
 from pathlib import Path
@@ -49,14 +49,20 @@ def read(path: str | Path) -> list[Sentence]:
 
 
 def write_predictions(
-    path: str | Path, sentences: Sequence[Sentence], heads: Sequence[ArrayLike], deprels: Sequence[Sequence[str]]
+    path: str | Path,
+    sentences: Sequence[Sentence],
+    heads: Sequence[ArrayLike],
+    deprels: Sequence[Sequence[str]],
+    misc: Sequence[Sequence[Mapping[str, str]]] | None = None,
 ) -> None:
-    """Write `sentences` with these heads and relations as CoNLL-U.
+    """Write `sentences` with these heads and relations as CoNLL-U, and with entries `misc` in the last column.
 
-    Comments, multiword tokens, empty nodes and all other columns stay. `heads[s]` and `deprels[s]` have one entry
-    a word of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything fails, nothing is written.
+    Comments, multiword tokens, empty nodes and all other columns stay. `heads[s]`, `deprels[s]` and `misc[s]` have one
+    entry a word of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything fails, nothing is
+    written.
     """
-    text = "".join(starmap(_with_tree, zip(sentences, heads, deprels, strict=True)))
+    entries = [[{}] * len(sentence) for sentence in sentences] if misc is None else misc
+    text = "".join(starmap(_with_tree, zip(sentences, heads, deprels, entries, strict=True)))
     write_whole(path, text)
 
 
@@ -154,20 +160,22 @@ def _cycle_problems(lines: list[str]) -> Problems:
         yield words[cycle[0] - 1][0], f"the heads are no tree: going from word to head leads round in {chained}"
 
 
-def _with_tree(sentence: Sentence, heads: ArrayLike, deprels: Iterable[str]) -> str:
+def _with_tree(sentence: Sentence, heads: ArrayLike, deprels: Iterable[str], misc: Sequence[Mapping[str, str]]) -> str:
     heads, deprels = np.asarray(heads), list(deprels)
     n = len(sentence)
-    if heads.shape != (n,) or len(deprels) != n:
-        raise ValueError(f"{n} words, but heads {heads.shape} and {len(deprels)} relations: {' '.join(sentence.forms)}")
+    if heads.shape != (n,) or len(deprels) != n or len(misc) != n:
+        came = f"heads {heads.shape}, {len(deprels)} relations and {len(misc)} entries of MISC"
+        raise ValueError(f"{n} words, but {came}: {' '.join(sentence.forms)}")
     if heads.min() < 0 or heads.max() > n:
         raise ValueError(f"heads {heads.tolist()} are not all in 0..{n}: {' '.join(sentence.forms)}")
-    predicted = iter(zip(heads.tolist(), deprels, strict=True))
-    tokens = [_relinked(token, predicted) for token in sentence.tokens]
+    predicted = zip(heads.tolist(), deprels, misc, strict=True)
+    tokens = [
+        _relinked(token, *next(predicted)) if isinstance(token["id"], int) else token for token in sentence.tokens
+    ]
     return "".join(f"{comment}\n" for comment in sentence.comments) + conllu.TokenList(tokens).serialize()
 
 
-def _relinked(token: conllu.Token, predicted: Iterator[tuple[int, str]]) -> conllu.Token:
-    if not isinstance(token["id"], int):
-        return token
-    head, deprel = next(predicted)
-    return conllu.Token(token, head=head, deprel=deprel)
+def _relinked(token: conllu.Token, head: int, deprel: str, misc: Mapping[str, str]) -> conllu.Token:
+    kept = [entry for entry in token["misc"].split("|") if entry != "_" and entry.split("=")[0] not in misc]
+    entries = [*kept, *(f"{name}={value}" for name, value in misc.items())] if misc else [token["misc"]]
+    return conllu.Token(token, head=head, deprel=deprel, misc="|".join(entries))

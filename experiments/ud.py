@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments.config import Config
+from experiments.decoding import DECODERS, Decoding
 from experiments.demo_treebank import write_demo_treebank
 from experiments.download import download
 from experiments.experiment import Experiment
@@ -24,7 +25,8 @@ treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/,
 makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
 
 in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
-test.conllu (predicted trees), report.md and report.json
+test.conllu (predicted trees), report.md and report.json, with --confidence calibration.svg; with --decode mbr,
+dev-mbr.conllu and so on
 """
 
 
@@ -46,6 +48,13 @@ def parser() -> argparse.ArgumentParser:
     data.add_argument("--version", help="of UD, such as 2.0, to choose between several, or to download")
     data.add_argument("--download", action="store_true", help="get the treebank of --version from its repository")
     data.add_argument("--repository", metavar="UD_NAME", help="the repository, where the code does not tell it")
+    evaluation = made.add_argument_group("evaluation, of what has been trained already, too")
+    evaluation.add_argument(
+        "--decode", choices=DECODERS, default="argmax", help="the best tree, or that of minimum Bayes risk"
+    )
+    evaluation.add_argument(
+        "--confidence", action="store_true", help="write probabilities to MISC, and how far they can be trusted"
+    )
     run = made.add_argument_group("run")
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
     run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
@@ -75,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         experiment = Experiment(config, treebank(options), options.runs / (options.name or config.name), console)
         experiment.train(options.minutes)
-        report = experiment.report()
+        report = experiment.report(Decoding(options.decode, options.confidence))
     except (OSError, ValueError, FloatingPointError) as error:
         Console(stderr=True).print(f"ud.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
         return 1

@@ -2,20 +2,24 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import conllu
 import jax
 import numpy as np
 import pytest
 from flax import nnx
+from numpy.typing import NDArray
 from rich.console import Console
 
 from experiments import demo, ud
 from experiments.compiled import Compiled
 from experiments.config import Config
 from experiments.corpus import nearest_trees, padded
+from experiments.decoding import Decoder, Decoding
 from experiments.demo_treebank import write_demo_treebank
 from experiments.encoder import BiLSTM
 from experiments.evaluation import evaluate
@@ -26,6 +30,7 @@ from experiments.scorers import LOSSES, PARSERS
 from experiments.training import State
 from experiments.treebank import Treebank, read
 from experiments.vocabulary import Vocabulary
+from structdep.testing import derivation_scores
 from structdep.trees import is_projective
 
 TINY = Config(
@@ -77,13 +82,20 @@ def last_state(made: Experiment) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
 
 
-@pytest.mark.parametrize("parser", PARSERS)
-@pytest.mark.parametrize("loss", LOSSES)
+SLOW = [("mh4-two", "nll"), ("mh4-hybrid", "nll"), ("mh4", "hinge")]
+TRAINED = [
+    pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
+    for parser in PARSERS
+    for loss in LOSSES
+]
+
+
+@pytest.mark.parametrize(("parser", "loss"), TRAINED)
 def test_a_few_steps_lower_the_loss(parser: str, loss: str, treebank: Treebank, tmp_path: Path) -> None:
     config = replace(TINY, parser=parser, loss=loss, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0)
     trainer = experiment(treebank, tmp_path, replace(config, recurrent_dropout=0.0, warm_up=0.0)).trainer
     (batch, *_) = trainer.batches(0)
-    trees, state, losses = padded(batch, trainer.trees), trainer.start(), []
+    trees, state, losses = padded(batch, trainer.arcs), trainer.start(), []
     for _ in range(8):
         state, value = trainer.step(state, batch, trees)
         losses.append(float(value))
@@ -139,7 +151,7 @@ def test_a_folder_holds_one_configuration(treebank: Treebank, finished: tuple[Ex
 def test_the_best_epoch_is_reported(finished: tuple[Experiment, Report]) -> None:
     made, report = finished
     best = max(made.run.log(), key=lambda entry: entry["uas"])
-    assert made.run.log()[report.epoch - 1]["uas"] == best["uas"]
+    assert made.run.log()[report.training.best_epoch - 1]["uas"] == best["uas"]
     assert 100 * report.evaluations["dev"].all.uas == pytest.approx(best["uas"])
 
 
@@ -154,6 +166,68 @@ def test_predicted_files_keep_everything_else(treebank: Treebank, finished: tupl
         assert any("-" in one.split("\t")[0] for one, _ in pairs) and any(one.startswith("#") for one, _ in pairs)
         right = sum(one[6] == other[6] for one, other in words)
         assert report.evaluations[split].all.uas_correct == right and len(read(predicted)) == 15
+
+
+def test_decoding_by_risk_and_with_confidence(
+    treebank: Treebank, finished: tuple[Experiment, Report], tmp_path: Path
+) -> None:
+    """The probabilities in the file are those of its arcs; the tree of least risk has more of them to be expected."""
+    folder = tmp_path / "run"
+    shutil.copytree(finished[0].run.folder, folder)
+    before = (folder / "report.md").read_bytes()
+    made = experiment(treebank, folder)
+    risk = made.report(Decoding("mbr", confidence=True))
+    assert (folder / "report.md").read_bytes() == before and (folder / "test-mbr.conllu").is_file()
+    best = made.report(Decoding(confidence=True))
+    sums = {}
+    for ending, report in (("", best), ("-mbr", risk)):
+        words = [
+            word
+            for sentence in conllu.parse_incr((folder / f"dev{ending}.conllu").open(encoding="utf-8"))
+            for word in sentence
+            if isinstance(word["id"], int)
+        ]
+        arcs = np.array([float(word["misc"]["ArcProb"]) for word in words])
+        trees = [float(word["misc"]["TreeProb"]) for word in words if word["id"] == 1]
+        assert len(trees) == 15 and (0 <= arcs).all() and (arcs <= 1).all() and max(trees) <= 1
+        assert all(tree <= least + 1e-4 for tree, least in zip(trees, _least(words, arcs), strict=True))
+        calibration = report.calibrations["dev"]
+        assert calibration.words.sum() == len(words)
+        np.testing.assert_allclose(np.nansum(calibration.words * calibration.probability), arcs.sum(), rtol=1e-3)
+        assert f"error: {100 * calibration.error:.2f} %" in (folder / f"report{ending}.md").read_text(encoding="utf-8")
+        assert (folder / f"calibration{ending}.svg").read_text(encoding="utf-8").startswith("<?xml")
+        sums[ending] = arcs.sum()
+    assert sums["-mbr"] >= sums[""] - 1e-2
+
+
+def _least(words: list[conllu.Token], arcs: NDArray[np.float64]) -> list[float]:
+    """The least probability of an arc in each sentence, above that of its tree."""
+    starts = [place for place, word in enumerate(words) if word["id"] == 1]
+    return np.minimum.reduceat(arcs, starts).tolist()
+
+
+@pytest.mark.parametrize("parser", ["eisner", "mh3", pytest.param("mh4-hybrid", marks=pytest.mark.slow)])
+def test_probabilities_of_decoded_trees(parser: str) -> None:
+    """Against all trees: exp(log-probability), and marginals."""
+    rng, (batch, words) = np.random.default_rng(3), (2, 3)
+    pairs = PARSERS[parser].tables
+    size = words + (1 if parser == "eisner" else 2)
+    tables = {
+        name: rng.normal(size=(batch, size, size)).astype(np.float32) for names in pairs.values() for name in names
+    }
+    lengths = np.array([3, 2], np.int32)
+    decoder = Decoder(PARSERS[parser], "nll")
+    decoded = decoder(tables, lengths, Decoding(confidence=True))
+    assert decoded.arcs is not None and decoded.trees is not None
+    for row, length in enumerate(lengths.tolist()):
+        scored = list(derivation_scores(PARSERS[parser].once, length, {n: t[row] for n, t in tables.items()}))
+        totals = np.array([total for *_, total in scored])
+        p = np.exp(totals - np.logaddexp.reduce(totals))
+        heads = np.array([heads for _, heads, _ in scored])
+        assert decoded.heads[row, :length].tolist() == heads[p.argmax()].tolist()
+        np.testing.assert_allclose(decoded.trees[row], p.max(), rtol=1e-4)
+        arcs = (p[:, None] * (heads == heads[p.argmax()])).sum(0)
+        np.testing.assert_allclose(decoded.arcs[row, :length], arcs, rtol=1e-4)
 
 
 def test_reports_say_what_was_measured(finished: tuple[Experiment, Report]) -> None:
@@ -180,10 +254,10 @@ def test_evaluation_counts_by_gold_arc(treebank: Treebank) -> None:
 def test_nearest_trees_are_the_sentences_own_within_the_class(treebank: Treebank) -> None:
     sentences = read(treebank.train)
     vocabulary = Vocabulary.of(sentences)
-    projective = nearest_trees(sentences, vocabulary, PARSERS["eisner"].trees)
+    projective = nearest_trees(sentences, vocabulary, PARSERS["eisner"].arcs)
     for sentence, tree in zip(sentences, projective, strict=True):
         assert is_projective(tree) and (is_projective(sentence.heads) == (tree == sentence.heads).all())
-    mh4 = nearest_trees(sentences, vocabulary, PARSERS["mh4-two"].trees)
+    mh4 = nearest_trees(sentences, vocabulary, PARSERS["mh4-two"].arcs)
     assert all((tree == sentence.heads).all() for sentence, tree in zip(sentences, mh4, strict=True))
 
 

@@ -60,6 +60,23 @@ def test_writing_changes_heads_and_relations_only(path: Path, tmp_path: Path) ->
     assert copy.read_text(encoding="utf-8").count("\t") == TEXT.count("\t")
 
 
+def test_entries_of_misc_join_what_is_there(path: Path, tmp_path: Path) -> None:
+    sentences = read(path)
+    heads, deprels = [s.heads for s in sentences], [s.deprels for s in sentences]
+    misc = [[{"ArcProb": "0.5", "TreeProb": "0.1"}, *[{"ArcProb": "0.25"}] * 3], [{}]]
+    once, twice = tmp_path / "once.conllu", tmp_path / "twice.conllu"
+    write_predictions(once, sentences, heads, deprels, misc)
+    write_predictions(twice, read(once), heads, deprels, misc)
+    assert twice.read_bytes() == once.read_bytes()
+    pairs = list(zip(*(text.splitlines() for text in (TEXT, once.read_text(encoding="utf-8"))), strict=True))
+    added = [(old.split("\t")[9], new.split("\t")[9]) for old, new in pairs if old != new]
+    entries = ["ArcProb=0.5|TreeProb=0.1", *["ArcProb=0.25"] * 3]
+    assert added == [(old, new if old == "_" else f"{old}|{new}") for (old, _), new in zip(added, entries, strict=True)]
+    with pytest.raises(ValueError, match="1 entries of MISC"):
+        write_predictions(once, sentences, heads, deprels, [[{}], [{}]])
+    assert once.read_bytes() == twice.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("heads", "deprels", "message"),
     [
