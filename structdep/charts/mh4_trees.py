@@ -51,6 +51,7 @@ def mh4_trees(transitions: bool = False) -> DeductionSystem:
     rules.grow_right()
     rules.grow_left()
     rules.close()
+    rules.define_sums()
     name = system.name.replace("mh4", "mh4_trees")
     axioms, goal = (I_z[a, a + 1],), I[0, n + 1]
     return DeductionSystem(name, axioms, tuple(rules), goal, system.scores, unambiguous=True, trees=system.trees)
@@ -66,6 +67,7 @@ class _Rules(list[Rule]):
 
     def __init__(self, transitions: bool) -> None:
         self.transitions = transitions
+        self.sums: dict[frozenset[str], Item] = {}
         for total, members in ((I, (I_zpf, I_x)), (I_zpf, (I_zp, I_f)), (I_zp, (I_z, I_p))):
             self.extend(member[a, b] >> total[a, b] for member in members)
 
@@ -117,11 +119,18 @@ class _Rules(list[Rule]):
 
     def some(self, P: str = "012", Q: str = "01", last: str = "ra rp rb rd re l lx") -> Item:
         """The sum of the items of three heads in some states."""
-        total = Item(f"N{{{P},{Q},{last}}}")
-        if all(rule.conclusion.symbol != total for rule in self):
-            members = (N[m] for m, s in STATES.items() if str(s.P) in P and str(s.Q) in Q and s.last in last.split())
-            self.extend(member[a, b, d] >> total[a, b, d] for member in members)
-        return total
+        states = frozenset(m for m, s in STATES.items() if str(s.P) in P and str(s.Q) in Q and s.last in last.split())
+        return self.sums.setdefault(states, Item(f"N{{{P},{Q},{last}}}"))
+
+    def define_sums(self) -> None:
+        """The sums, each made of smaller ones as far as they go."""
+        for states, total in self.sums.items():
+            rest, smaller = set(states), [known for known in self.sums if known < states]
+            for known in sorted(smaller, key=len, reverse=True):
+                if known <= rest:
+                    rest -= known
+                    self.append(self.sums[known][a, b, d] >> total[a, b, d])
+            self.extend(N[m][a, b, d] >> total[a, b, d] for m in STATES if m in rest)
 
     def step(self, left: Atom, right: Atom, arc: tuple[Position, Position], gives: Item) -> None:
         """Two parts side by side, and an arc between two of their heads."""
