@@ -11,7 +11,8 @@ from structdep.deduction import Atom, DeductionSystem, Item, Score
 from structdep.layout import Grid, Layout
 from structdep.rewriting import Fold
 
-MAX_BLOCKS = 4
+MAX_BLOCKS, MAX_STEPS = 4, 200
+"""Blocks of widths, and folds in all of them: more would make little faster, and take longer to compile."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Plan:
         starts = sorted(w for w in given | {min(self.least.values())} if w <= widest)
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
-        bounds += split(last, widest, max(len(fold.variables) for fold in self.folds) - 2)
+        most = min(MAX_BLOCKS, max(1, MAX_STEPS // len(self.folds)))
+        bounds += split(last, widest, max(len(fold.variables) for fold in self.folds) - 2, most)
         return [Block(lo, hi, self._made_until(hi)) for lo, hi in bounds]
 
     def _made_until(self, width: int) -> tuple[Fold, ...]:
@@ -71,7 +73,7 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def split(lo: int, hi: int, axes: int, most: int = MAX_BLOCKS) -> tuple[tuple[int, int], ...]:
+def split(lo: int, hi: int, axes: int, most: int) -> tuple[tuple[int, int], ...]:
     """At most `most` blocks of the widths lo..hi, such that padded work is least, of sizes that divide into windows."""
     ends = [end for end in range(lo, hi + 1) if end == hi or any((end + 1) % length == 0 for length in (5, 6, 7, 8))]
     best: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {lo: (0.0, ())}
