@@ -7,15 +7,14 @@ functions may be batched, jitted and vmapped.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structdep.transitions.arrays import Array
 from structdep.transitions.notation import PLACES, Transition, TransitionSystem
 
-Array = Any
-"""An array of numpy or of JAX."""
 NONE = -1
 
 

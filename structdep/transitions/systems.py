@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from structdep.transitions.configuration import NONE, Array, Configuration
+from structdep.transitions.arrays import Array
+from structdep.transitions.configuration import NONE, Configuration
 from structdep.transitions.notation import Transition, TransitionSystem
 
 SHIFT = Transition("shift", "σ | b0 β ⊢ σ b0 | β")

@@ -1,0 +1,82 @@
+"""Gold trees as oracles look at them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structdep.transitions.arrays import Array
+from structdep.transitions.configuration import NONE
+from structdep.transitions.notation import TransitionSystem
+from structdep.trees import check_trees, is_projective, projective_order
+
+
+class Gold(NamedTuple):
+    """Trees by arrays int32 `[*batch, n+2]`, an entry a node; what is no word has neutral ones.
+
+    `heads` (-1 for what is no word), numbers of `dependents`, `ranks` in the projective order (Nivre 2009), `parts`: a
+    swap waits where the words behind it are of one.
+    """
+
+    heads: Array
+    dependents: Array
+    ranks: Array
+    parts: Array
+
+
+def gold_trees(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | None = None) -> Gold:
+    """What an oracle of the system needs to know of trees, `heads` int `[*batch, n]`; every word is a part.
+
+    Raises:
+        ValueError: heads that are no tree, or one that is not of the system's class (of MH_4 only running it tells).
+
+    Example:
+        >>> from structdep.transitions import arc_standard
+        >>> gold_trees(arc_standard(swap=True), [3, 4, 0, 3]).ranks.tolist()  # 2 stands beside its head, 4
+        [0, 1, 3, 2, 4, 5]
+    """
+    given = np.asarray(heads)
+    batch, words = given.shape[:-1], given.shape[-1]
+    sizes = np.full(batch, words) if lengths is None else np.asarray(lengths)
+    check_trees(given, sizes)
+    _check_class(system, given, sizes)
+    nodes = np.broadcast_to(np.arange(words + 2, dtype=np.int32), (*batch, words + 2))
+    ranks = nodes.copy()
+    for index in np.ndindex(*batch):
+        order = projective_order(given[index][: sizes[index]])
+        ranks[index][order] = np.arange(1, len(order) + 1)
+    if system.root_last:
+        ranks[..., 0] = words + 1
+    padded = np.pad(given, [(0, 0)] * len(batch) + [(1, 1)]).astype(np.int32)
+    padded = np.where((nodes > 0) & (nodes <= sizes[..., None]), padded, NONE)
+    dependents = (padded[..., None, :] == nodes[..., None]).sum(-1, dtype=np.int32)
+    return Gold(padded, dependents, ranks, nodes)
+
+
+def _check_class(system: TransitionSystem, heads: NDArray[np.integer], lengths: NDArray[np.integer]) -> None:
+    if system.trees == "projective":
+        refuse_unless(is_projective(heads, lengths), system, heads, lengths)
+    elif system.trees == "single-root":
+        roots = ((heads == 0) & (np.arange(heads.shape[-1]) < lengths[..., None])).sum(-1)
+        refuse_unless(roots == (lengths > 0), system, heads, lengths)
+
+
+ADVICE = {
+    "projective": "take sd.nearest_tree(sd.charts.eisner(), heads, lengths), or a system with swap=True",
+    "single-root": "one word must have head 0",
+    "MH_4": "take sd.nearest_tree(sd.charts.mhk(4), heads, lengths), or a system with swap=True",
+}
+
+
+def refuse_unless(
+    fits: Array, system: TransitionSystem, heads: NDArray[np.integer], lengths: NDArray[np.integer]
+) -> None:
+    """Raise ValueError for the first tree that does not fit the system."""
+    bad = np.argwhere(~np.asarray(fits))
+    if len(bad):
+        index = tuple(bad[0].tolist())
+        where = f"sentence {', '.join(map(str, index))}: " if index else ""
+        tree = heads[index][: lengths[index]].tolist()
+        raise ValueError(f"{where}no run of {system.name} makes the tree {tree}: {ADVICE[system.trees]}")
