@@ -67,7 +67,7 @@ def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dty
     """Charts that hold the axioms."""
     charts: Arrays = {}
     for (side, name), atom in plan.charts().items():
-        shape = (*layout.shape(side, atom.symbol, len(atom.positions)), batch)
+        shape = (*layout.shape(side, atom), batch)
         charts[side, name] = semiring.zeros(shape, dtype)
     for axiom in plan.system.axioms:
         width = axiom.span[1].shift

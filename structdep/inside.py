@@ -169,7 +169,7 @@ _structure.defvjp(
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
     """Sentences a group: as many as have room, a multiple of 16, in groups of equal size."""
     layout = made.layout(nodes - 1)
-    cells = sum(prod(layout.shape(side, atom.symbol, len(atom.positions))) for (side, _), atom in made.charts().items())
+    cells = sum(prod(layout.shape(side, atom)) for (side, _), atom in made.charts().items())
     room = max(1, GROUP_BYTES.get(jax.default_backend(), 1 << 32) // (64 * cells)) * 16
     groups = -(-batch // room)
     size = -(-batch // groups)

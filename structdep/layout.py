@@ -1,8 +1,8 @@
 """Where values lie: charts and score tables stored so that every premise is one slice, never a gather.
 
 An item is stored by its width and by the offsets of its other positions, beside the left end of its span (side "L",
-offsets counted from there) or its right end (side "R", offsets counted so that the left end of a span of the widest
-width is 0). At width w, all items of a rule are then boxes of these arrays whose corners are affine in w: a `View`.
+offsets counted from there) or its right end (side "R"). At width w, all items of a rule are then boxes of these arrays
+whose corners are affine in w: a `View`.
 Axes of an array: the width, the other positions, the anchoring end, then the batch (and the semiring's own axes).
 """
 
@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.deduction import Atom, Item, Position, Score
+from structdep.deduction import Atom, Position
 
 Key = tuple[Any, ...]
 """Names an array: ("L" or "R", item name) for a chart, ("L", "R" or "-", score atom) for a skewed score table."""
@@ -102,20 +102,38 @@ class Layout:
     def nodes(self) -> int:
         return self.widest + 1
 
-    def shape(self, side: str, item: Item | Score, arity: int) -> tuple[int, ...]:
+    def size(self, side: str, outside: str) -> int:
+        """Of an axis of offsets, for positions inside the span or `outside` of it, on the "left" or the "right".
+
+        Offsets go from 0 to n + 1, or back to -n. A box begins as if its width were its block's least, or ends as if it
+        were the greatest, and so reaches up to `block` beyond that.
+        """
+        blocks = {("L", "right"): 1, ("R", ""): 1, ("R", "left"): 2}.get((side, outside), 0)
+        return self.widest + 2 + blocks * self.block
+
+    def base(self, side: str, outside: str) -> int:
+        """Where offset 0 stands on such an axis."""
+        if side == "L":
+            return self.widest if outside == "left" else 0
+        return {"left": self.widest + self.block, "": self.widest, "right": 0}[outside]
+
+    def shape(self, side: str, atom: Atom) -> tuple[int, ...]:
         """The shape of a chart, without the batch."""
-        pad = self.block if side == "R" else 0
-        offsets = [self.widest + 2 + pad] * (arity - 1)
-        if getattr(item, "exterior", ""):
-            offsets[-1] = 3 * self.widest + 3 + pad
-        return (*offsets, self.nodes + pad)
+        offsets = [self.size(side, kind) for m, kind in enumerate(outsides(atom)) if m != atom.ends[0]]
+        return (*offsets, self.nodes + (self.block if side == "R" else 0))
 
     def cell(self, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
         """Where the chart of side "L" has the item with its positions at these nodes."""
         left, right = atom.ends
-        base = 2 * self.widest if getattr(atom.symbol, "exterior", "") == "left" else 0
-        inner = [nodes[m] - nodes[left] + base for m in range(len(nodes)) if m not in atom.ends]
-        return [nodes[right] - nodes[left], *inner, nodes[left]]
+        offsets = [nodes[m] - nodes[left] + self.base("L", kind) for m, kind in enumerate(outsides(atom))]
+        inner = [offset for m, offset in enumerate(offsets) if m not in atom.ends]
+        return [offsets[right], *inner, nodes[left]]
+
+
+def outsides(atom: Atom) -> list[str]:
+    """For each position of an item, on which side of the span it lies: "left", "right" or "" (inside)."""
+    exterior = getattr(atom.symbol, "exterior", "")
+    return [exterior if m == len(atom.positions) - 1 else "" for m in range(len(atom.positions))]
 
 
 @dataclass(frozen=True)
@@ -137,10 +155,6 @@ class Grid:
         return self.conclusion.span[1].name
 
     @property
-    def exterior(self) -> str:
-        return getattr(self.conclusion.symbol, "exterior", "")
-
-    @property
     def axes(self) -> tuple[str, ...]:
         names = [p.name for p in self.conclusion.positions if p.name not in (self.start, self.end)]
         return (*self.summed, *names, self.start)
@@ -151,16 +165,16 @@ class Grid:
         return tuple(self.size(name) for name in self.axes[len(self.summed) :])
 
     def size(self, name: str) -> int:
-        if name == self.start:
-            return self.layout.nodes - self.lo
-        return self.layout.widest + 1 if self._is_exterior(name) else self.hi + 1
+        return self.layout.nodes - self.lo if name == self.start or self._outside(name) else self.hi + 1
 
-    def _is_exterior(self, name: str) -> bool:
-        return bool(self.exterior) and name == self.conclusion.positions[-1].name
+    def _outside(self, name: str) -> str:
+        """On which side of the conclusion's span a position lies."""
+        is_exterior = name == self.conclusion.positions[-1].name
+        return getattr(self.conclusion.symbol, "exterior", "") if is_exterior else ""
 
     def view(self, atom: Atom) -> View:
         """An item or a score as a box over this grid."""
-        return self._item(atom) if atom.is_item else self._score(atom)
+        return self._item(self.side(atom), atom) if atom.is_item else self._score(atom)
 
     def side(self, atom: Atom) -> str:
         """The side of its span at which an item meets the conclusion."""
@@ -171,52 +185,43 @@ class Grid:
             return "R"
         raise ValueError(f"{atom!r} shares neither end of its span with {self.conclusion!r}")
 
-    def _item(self, atom: Atom) -> View:
-        return self._item_at(self.side(atom), atom)
-
     def target(self, side: str) -> View:
         """Where the conclusion is stored at this side."""
-        return self._item_at(side, self.conclusion)
+        return self._item(side, self.conclusion)
 
-    def _item_at(self, side: str, atom: Atom) -> View:
-        left, right = atom.span
-        anchor, other = (left, right) if side == "L" else (right, left)
-        inner = [p for m, p in enumerate(atom.positions) if m not in atom.ends]
-        left_exterior = getattr(atom.symbol, "exterior", "") == "left"
-        bases = [0] + [2 * self.layout.widest if left_exterior else 0] * len(inner)
-        return self._box((side, atom.symbol.name), side, anchor, [other, *inner], bases)
+    def _item(self, side: str, atom: Atom) -> View:
+        placed = list(zip(atom.positions, outsides(atom), strict=True))
+        other = atom.ends[1 if side == "L" else 0]
+        inner = [pair for m, pair in enumerate(placed) if m not in atom.ends]
+        return self._box((side, atom.symbol.name), side, [placed[other], *inner])
 
     def _score(self, atom: Atom) -> View:
+        placed = [(p, self._outside(p.name)) for p in atom.positions]
         for side, name in (("L", self.start), ("R", self.end)):
             anchors = [m for m, p in enumerate(atom.positions) if (p.name, p.shift) == (name, 0)]
             if anchors:
-                others = [p for m, p in enumerate(atom.positions) if m != anchors[0]]
-                bases = self._bases(others)
-                key = (side, atom.symbol.name, anchors[0], *bases)
-                return self._box(key, side, atom.positions[anchors[0]], others, bases)
-        bases = self._bases(atom.positions)
-        return self._box(("-", atom.symbol.name, None, *bases), "L", Position(self.start), atom.positions, bases)
+                others = [pair for m, pair in enumerate(placed) if m != anchors[0]]
+                return self._box((side, atom.symbol.name, anchors[0], *(kind for _, kind in others)), side, others)
+        return self._box(("-", atom.symbol.name, None, *(kind for _, kind in placed)), "L", placed)
 
-    def _bases(self, positions: Sequence[Position]) -> list[int]:
-        left = [self.exterior == "left" and self._is_exterior(p.name) for p in positions]
-        return [2 * self.layout.widest if is_left else 0 for is_left in left]
-
-    def _box(self, key: Key, side: str, anchor: Position, others: Sequence[Position], bases: Sequence[int]) -> View:
-        flip = self.layout.widest if side == "R" else 0
-        slope = -1 if side == "R" else 0
-        dims = [self._dim(p, base, flip, slope) for p, base in zip(others, bases, strict=True)]
+    def _box(self, key: Key, side: str, others: Sequence[tuple[Position, str]]) -> View:
+        dims = [self._dim(side, *pair) for pair in others]
         dims.append(Dim(0, 1 if side == "R" else 0, self.size(self.start), self.axes.index(self.start)))
         return View(key, tuple(dims), len(self.axes))
 
-    def _dim(self, position: Position, base: int, flip: int, slope: int) -> Dim:
-        name, shift = position.name, position.shift + base + flip
+    def _dim(self, side: str, position: Position, outside: str) -> Dim:
+        """The axis of a position: offsets from the left end of the conclusion, or from its right end."""
+        name, start = position.name, position.shift + self.layout.base(side, outside)
+        slope = 0 if side == "L" else -1
         if name == self.start:
-            return Dim(shift, slope, 1, None)
+            return Dim(start, slope, 1, None)
         if name == self.end:
-            return Dim(shift, slope + 1, 1, None)
-        if self.exterior == "left" and self._is_exterior(name):
-            shift -= self.layout.widest
-        return Dim(shift, slope, self.size(name), self.axes.index(name))
+            return Dim(start, slope + 1, 1, None)
+        if self._outside(name) == "left":
+            start -= self.size(name) - 1
+        if self._outside(name) == "right":
+            slope += 1
+        return Dim(start, slope, self.size(name), self.axes.index(name))
 
 
 def skew_all(keys: Iterable[Key], layout: Layout, zero: Any, tables: Mapping[str, Any]) -> dict[Key, Any]:
@@ -226,17 +231,16 @@ def skew_all(keys: Iterable[Key], layout: Layout, zero: Any, tables: Mapping[str
 
 def skew(table: jax.Array, zero: float, key: Key, layout: Layout) -> jax.Array:
     """A score table `[positions..., batch, ...]` laid out as the box that `Grid.view` looks for under this key."""
-    side, _, anchor, *bases = key
+    side, _, anchor, *outside = key
     if anchor is None:
-        table, anchor = jnp.broadcast_to(table[None], (layout.nodes, *table.shape)), 0
-    pad = layout.block if side == "R" else 0
+        side, anchor, table = "L", 0, jnp.broadcast_to(table[None], (layout.nodes, *table.shape))
     table = jnp.moveaxis(table, anchor, 0)
-    for axis, base in enumerate(bases, start=1):
-        size = (3 * layout.widest + 3 if base else layout.widest + 2) + pad
-        back = base + (layout.widest if side == "R" else 0)
+    for axis, kind in enumerate(outside, start=1):
+        back, size = layout.base(side, kind), layout.size(side, kind)
         table = jnp.moveaxis(_skew(jnp.moveaxis(table, axis, 1), back, size, zero), 1, axis)
+    pad = layout.block if side == "R" else 0
     table = jnp.pad(table, [(0, pad)] + [(0, 0)] * (table.ndim - 1), constant_values=zero)
-    return jnp.moveaxis(table, 0, len(bases))
+    return jnp.moveaxis(table, 0, len(outside))
 
 
 def _skew(table: jax.Array, back: int, size: int, zero: float) -> jax.Array:
