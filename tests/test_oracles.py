@@ -20,6 +20,7 @@ from structdep.transitions import (
     arc_eager,
     arc_hybrid,
     arc_standard,
+    best_sequences,
     dynamic_oracle,
     explore,
     mh4,
@@ -27,6 +28,7 @@ from structdep.transitions import (
     static_oracle,
     table_scorer,
 )
+from structdep.transitions.chart_runs import CHARTS
 from structdep.transitions.configuration import Configuration, apply, legal, start
 from structdep.transitions.gold import Gold
 from structdep.transitions.static import NEVER
@@ -174,6 +176,23 @@ def test_published_costs_are_not_true_with_one_root() -> None:
                 wrong += sum(published[name] != true[name] for name in true)
                 total += len(true)
         assert (total, wrong) == expected
+
+
+@pytest.mark.parametrize("name", ["arc_eager", pytest.param("mh4", marks=pytest.mark.slow)])
+def test_best_sequences_score_what_the_chart_scores(name: str) -> None:
+    system = next(system for system in CHARTS if system.name == name)
+    chart, words = CHARTS[system], 4
+    heads = np.array(sorted(derivations(chart, words)), np.int32)
+    tables = some_tables(system, words, (len(heads),), ends=("", ":s1", ":full"))
+    tables = {table: scores for table, scores in tables.items() if table in chart.declared}
+    found = best_sequences(system, heads, tables=tables)
+    assert np.array_equal(replayed(static_oracle(system), found, words).heads[:, 1:-1], heads)
+    scores = np.asarray(table_scorer(system, tables)(found.features))
+    taken = np.take_along_axis(scores, found.transitions[..., None], axis=-1).sum((1, 2))
+    gold = sd.losses.gold_score(chart, tables, heads, None, sd.MaxPlus())
+    np.testing.assert_allclose(taken, gold, rtol=1e-5)
+    with pytest.raises(ValueError, match="arc_standard has no chart of its transitions"):
+        best_sequences(arc_standard(), heads)
 
 
 @pytest.mark.slow

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from structdep.transitions.configuration import NONE, Configuration, apply, legal, start
 from structdep.transitions.gold import Gold
-from structdep.transitions.oracles import Oracle, Sequences, least
+from structdep.transitions.oracles import Oracle, least
 from structdep.transitions.runs import as_pytree, checked_scores, ranks
 from structdep.transitions.scorers import Scorer
+from structdep.transitions.sequences import Sequences
 from structdep.transitions.static import NEVER
 
 
@@ -61,7 +62,7 @@ def _explore(
     probability: float | jax.Array,
 ) -> Sequences:
     gold = jax.tree.map(jnp.asarray, gold)
-    lengths = (gold.heads != NONE).sum(-1)
+    lengths = gold.lengths
 
     def step(configuration: Configuration, key: jax.Array) -> tuple[Configuration, Sequences]:
         features, allowed = configuration.features, legal(oracle.system, configuration)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from structdep.transitions.arrays import Array
 from structdep.transitions.configuration import NONE
@@ -25,12 +25,17 @@ class Gold(NamedTuple):
     ranks: Array
     parts: Array
 
+    @property
+    def lengths(self) -> Array:
+        """The numbers of words."""
+        return (self.heads != NONE).sum(-1)
+
 
 def gold_trees(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | None = None) -> Gold:
-    """What an oracle of the system needs to know of trees, `heads` int `[*batch, n]`; every word is a part.
+    """What oracles of the system need to know of trees, `heads` int `[*batch, n]`; every word is a part.
 
     Raises:
-        ValueError: heads that are no tree, or one that is not of the system's class (of MH_4 only running it tells).
+        TypeError, ValueError: heads that are no trees, lengths that do not fit.
 
     Example:
         >>> from structdep.transitions import arc_standard
@@ -41,7 +46,6 @@ def gold_trees(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | 
     batch, words = given.shape[:-1], given.shape[-1]
     sizes = np.full(batch, words) if lengths is None else np.asarray(lengths)
     check_trees(given, sizes)
-    _check_class(system, given, sizes)
     nodes = np.broadcast_to(np.arange(words + 2, dtype=np.int32), (*batch, words + 2))
     ranks = nodes.copy()
     for index in np.ndindex(*batch):
@@ -55,12 +59,13 @@ def gold_trees(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | 
     return Gold(padded, dependents, ranks, nodes)
 
 
-def _check_class(system: TransitionSystem, heads: NDArray[np.integer], lengths: NDArray[np.integer]) -> None:
+def check_class(system: TransitionSystem, gold: Gold) -> None:
+    """Raise ValueError for trees that are not projective, or have several roots, where the system makes none such."""
+    heads, lengths = gold.heads[..., 1:-1], gold.lengths
     if system.trees == "projective":
-        refuse_unless(is_projective(heads, lengths), system, heads, lengths)
+        refuse_unless(is_projective(heads, lengths), system, gold)
     elif system.trees == "single-root":
-        roots = ((heads == 0) & (np.arange(heads.shape[-1]) < lengths[..., None])).sum(-1)
-        refuse_unless(roots == (lengths > 0), system, heads, lengths)
+        refuse_unless((heads == 0).sum(-1) == (lengths > 0), system, gold)
 
 
 ADVICE = {
@@ -70,13 +75,12 @@ ADVICE = {
 }
 
 
-def refuse_unless(
-    fits: Array, system: TransitionSystem, heads: NDArray[np.integer], lengths: NDArray[np.integer]
-) -> None:
+def refuse_unless(fits: Array, system: TransitionSystem, gold: Gold) -> None:
     """Raise ValueError for the first tree that does not fit the system."""
     bad = np.argwhere(~np.asarray(fits))
     if len(bad):
         index = tuple(bad[0].tolist())
         where = f"sentence {', '.join(map(str, index))}: " if index else ""
-        tree = heads[index][: lengths[index]].tolist()
-        raise ValueError(f"{where}no run of {system.name} makes the tree {tree}: {ADVICE[system.trees]}")
+        tree = gold.heads[index][1 : gold.lengths[index] + 1].tolist()
+        advice = f": {ADVICE[system.trees]}" if system.trees in ADVICE else ""
+        raise ValueError(f"{where}no run of {system.name} makes the tree {tree}{advice}")

@@ -19,12 +19,22 @@ def static_costs(system: TransitionSystem, configuration: Configuration, gold: G
     swaps before shifts. An arc that could be made is best made now: with a node less, all others are nearer to each
     other, so that every tree which a system without swaps has is found.
     """
-    xp = configuration.stack.__array_namespace__()
-    right = xp.stack([_is_right(t, configuration, gold) for t in system.transitions], axis=-1)
-    right &= legal(system, configuration)
-    moves = len(system.transitions)
+    return last_alone(are_right(system, configuration, gold))
+
+
+def last_alone(right: Array) -> Array:
+    """The costs that leave only the last of the right transitions."""
+    xp = right.__array_namespace__()
+    moves = right.shape[-1]
     last = moves - 1 - xp.argmax(xp.flip(right, axis=-1), axis=-1)
     return xp.where(right & (xp.arange(moves) == last[..., None]), 0, NEVER)
+
+
+def are_right(system: TransitionSystem, configuration: Configuration, gold: Gold) -> Array:
+    """The legal transitions on some way to the gold tree: bool `[*batch, transitions]`."""
+    xp = configuration.stack.__array_namespace__()
+    right = xp.stack([_is_right(t, configuration, gold) for t in system.transitions], axis=-1)
+    return right & legal(system, configuration)
 
 
 def _is_right(transition: Transition, configuration: Configuration, gold: Gold) -> Array:
