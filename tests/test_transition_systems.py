@@ -65,17 +65,6 @@ def test_rules_are_those_of_the_papers(system: TransitionSystem) -> None:
             assert names == following(system.name, c)
 
 
-@each_system
-def test_numpy_and_jax_take_the_same_steps(system: TransitionSystem) -> None:
-    plain = list(reachable(system.name, 3))
-    ours = as_arrays(plain)
-    transition = np.where(legal(system, ours).any(-1), legal(system, ours).argmax(-1), -1)
-    theirs = jax.tree.map(jnp.asarray, ours)
-    found = jax.jit(lambda c, t: (legal(system, c), apply(system, c, t), c.features))(theirs, transition)
-    expected = legal(system, ours), apply(system, ours, transition), ours.features
-    jax.tree.map(np.testing.assert_array_equal, found, expected)
-
-
 def test_features_are_the_nodes_beside_the_bar() -> None:
     configurations = as_arrays([Plain((0, 2, 3), (4, 5), (2, -1, -1, -1, -1)), Plain((0,), (), (2, 0, 2, 0, 0))])
     found = [array.tolist() for array in configurations.features]
