@@ -134,11 +134,15 @@ class TreeDistribution:
         tables = other._tables() if other.constraints is None else other._allowing(other.constraints)
         own = {name: jnp.zeros_like(table) for name, table in tables.items()} | self._tables()
         marginals = replace(self, scores=own).marginals()
-        log_partition = other.log_partition()
-        expected = sum(_expected(marginals[name], table, log_partition.ndim) for name, table in tables.items())
+        exists = jnp.any(marginals["arc"] > 0, (-2, -1))
+        # Relative to their means, scores are small where it counts, so that large numbers need not cancel.
+        mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True)
+        tables["arc"] = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
+        log_partition = replace(other, scores=tables).log_partition()
+        expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
         missing = jnp.isneginf(expected)
         entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
-        return jnp.where(jnp.any(marginals["arc"] > 0, (-2, -1)), entropy, 0)
+        return jnp.where(exists, entropy, 0)
 
     def kl_divergence(self, other: TreeDistribution) -> jax.Array:
         """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
@@ -227,9 +231,9 @@ def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.where(impossible, -jnp.inf, jnp.where(impossible, 0, a) - jnp.where(impossible, 0, b))
 
 
-def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int) -> jax.Array:
+def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int, per_word: bool = False) -> jax.Array:
     """Σ marginals · table, where what has no probability counts for nothing."""
     used, finite = marginals > 0, jnp.isfinite(table)
-    axes = tuple(range(batch_axes, table.ndim))
+    axes = -2 if per_word else tuple(range(batch_axes, table.ndim))
     total = jnp.sum(jnp.where(used & finite, marginals, 0) * jnp.where(used & finite, table, 0), axes)
     return jnp.where(jnp.any(used & jnp.isneginf(table), axes), -jnp.inf, total)

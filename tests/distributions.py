@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid_trees, eisner, mh4_trees
-from structdep.deduction import DeductionSystem
+from structdep.spanning import all_trees
+from structdep.systems import System
 
 close = partial(np.testing.assert_allclose, rtol=2e-4, atol=5e-5)
 slow = pytest.mark.slow
 CASES = (
     pytest.param(eisner(), False, id="eisner, any roots"),
     pytest.param(arc_hybrid_trees(), True, id="arc_hybrid_trees, single root"),
+    pytest.param(all_trees(), True, id="all trees, single root"),
+    pytest.param(all_trees(), False, marks=slow, id="all trees, any roots"),
     pytest.param(eisner(), True, marks=slow, id="eisner, single root"),
     pytest.param(arc_hybrid_trees(), False, marks=slow, id="arc_hybrid_trees, any roots"),
     pytest.param(mh4_trees(), False, marks=slow, id="mh4_trees, any roots"),
@@ -40,7 +43,7 @@ def some_arcs(seed: int) -> jax.Array:
     return jnp.asarray(scores)
 
 
-def listed(system: DeductionSystem, single_root: bool, scores: jax.Array) -> Iterator[tuple[NDArray[Any], jax.Array]]:
+def listed(system: System, single_root: bool, scores: jax.Array) -> Iterator[tuple[NDArray[Any], jax.Array]]:
     """Heads, padded by 0, and scores of each sentence's trees."""
     for row, length in enumerate(LENGTHS.tolist()):
         heads = enumeration.trees(system, length, single_root)
@@ -50,9 +53,7 @@ def listed(system: DeductionSystem, single_root: bool, scores: jax.Array) -> Ite
         )
 
 
-def by_trees(
-    query: Callable[..., jax.Array], system: DeductionSystem, single_root: bool, *batches: jax.Array
-) -> jax.Array:
+def by_trees(query: Callable[..., jax.Array], system: System, single_root: bool, *batches: jax.Array) -> jax.Array:
     """A query of each sentence by enumeration: `query(arcs of the trees, scores of the trees in each batch ..)`."""
 
     def of_one(length: int, *tables: jax.Array) -> jax.Array:

@@ -11,26 +11,30 @@ from cases import LENGTHS, N
 from numpy.typing import ArrayLike, NDArray
 
 from structdep.deduction import DeductionSystem
+from structdep.systems import System
 from structdep.testing import derivations
-from structdep.trees import heads_to_arcs
+from structdep.trees import all_trees, heads_to_arcs
 
 
 @cache
-def trees(system: DeductionSystem, length: int, single_root: bool = False) -> NDArray[np.int32]:
+def trees(system: System, length: int, single_root: bool = False) -> NDArray[np.int32]:
     """The heads of all trees, `[trees, length]`."""
-    found = sorted(derivations(system, length))
+    if isinstance(system, DeductionSystem):
+        found = sorted(derivations(system, length))
+    else:
+        found = all_trees(length).tolist() if length else [()]
     heads = np.array(found, np.int32).reshape(len(found), length)
     return heads[(heads == 0).sum(-1) == 1] if single_root else heads
 
 
 @cache
-def arcs(system: DeductionSystem, length: int, single_root: bool = False) -> NDArray[np.bool_]:
+def arcs(system: System, length: int, single_root: bool = False) -> NDArray[np.bool_]:
     """The arcs of all trees, `[trees, N+1, N+1]`."""
     heads = np.pad(trees(system, length, single_root), [(0, 0), (0, N - length)])
     return np.asarray(heads_to_arcs(heads, np.full(len(heads), length)))
 
 
-def tree_scores(system: DeductionSystem, scores: jax.Array, length: int, single_root: bool = False) -> jax.Array:
+def tree_scores(system: System, scores: jax.Array, length: int, single_root: bool = False) -> jax.Array:
     """The score of each tree, `[trees]`, from those of arcs, `[N+1, N+1]`."""
     return jnp.where(arcs(system, length, single_root), scores, 0).sum((1, 2))
 

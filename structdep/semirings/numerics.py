@@ -41,6 +41,20 @@ def _exp(x: jax.Array) -> jax.Array:
     return power * lax.bitcast_convert_type((whole.astype(jnp.int32) + 127) << 23, jnp.float32)
 
 
+@jax.custom_jvp
+def log_add(a: jax.Array, b: jax.Array) -> jax.Array:
+    """log(e^a + e^b); -inf where both are, with derivatives 0."""
+    top = jnp.maximum(a, b)
+    return top + jnp.log(1 + exp(jnp.minimum(a, b) - jnp.where(jnp.isneginf(top), 0, top)))
+
+
+@log_add.defjvp
+def _(primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    value = log_add(*primals)
+    a, b = (exp(primal - jnp.where(jnp.isneginf(value), 0, value)) for primal in primals)
+    return value, a * tangents[0] + b * tangents[1]
+
+
 Stage = Callable[[Callable[[], Any]], Any]
 """`stage(compute)` calls the function and has its results stored, not computed anew by each reader."""
 

@@ -1,0 +1,144 @@
+"""The class of all trees: no rules, but an algorithm of its own for each semiring that has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+
+from structdep.deduction import Score
+from structdep.semirings import Expectation, KBest, LogSum, MaxPlus, Moments, Pair, Semiring, SingleRoot
+from structdep.semirings.base import instance
+from structdep.spanning.k_best import k_best_trees, score_of
+from structdep.spanning.matrix_tree import log_partition
+from structdep.spanning.mst import best_tree
+from structdep.spanning.sampling import random_tree
+from structdep.systems import run
+from structdep.trees import heads_to_arcs
+
+
+@dataclass(frozen=True)
+class SpanningTrees:
+    """All dependency trees, whatever arcs cross; see `all_trees`."""
+
+    single_root: bool = False
+    unambiguous: ClassVar[bool] = True
+    last: ClassVar[int] = 0
+
+    @property
+    def name(self) -> str:
+        return "all_trees_single_root" if self.single_root else "all_trees"
+
+    @property
+    def trees(self) -> str:
+        return "all with a single root" if self.single_root else "all"
+
+    @property
+    def declared(self) -> dict[str, tuple[Score, int]]:
+        return {"arc": (Score("arc"), 2)}
+
+    def __str__(self) -> str:
+        return f"{self.name}: time O(n^3), space O(n^2), one derivation a tree"
+
+
+def all_trees(single_root: bool = False) -> SpanningTrees:
+    """All trees, by arc scores, in the place of a deduction system.
+
+    Log-partition and marginals are those of the Matrix-Tree theorem, the best tree is that of Chu, Liu and Edmonds;
+    samples and k-best trees are exact. There is an algorithm for `MaxPlus`, `LogSum`, `KBest`, `Expectation`, and what
+    is made of them. With `single_root`, exactly one word depends on the root.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> from structdep.spanning import all_trees
+        >>> jnp.exp(sd.inside(all_trees(), jnp.zeros((5, 5)), semiring=sd.LogSum)).round()
+        Array(125., dtype=float32)
+        >>> crossing = jnp.zeros((5, 5)).at[[3, 4, 0, 3], [1, 2, 3, 4]].set(1.0)
+        >>> sd.argmax(all_trees(), crossing)
+        Array([3, 4, 0, 3], dtype=int32)
+        >>> sd.TreeDistribution(all_trees(single_root=True), crossing).k_best(2).scores
+        Array([4., 3.], dtype=float32)
+    """
+    return SpanningTrees(single_root)
+
+
+@run.register(SpanningTrees)
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def run_all_trees(
+    system: SpanningTrees,
+    semiring: Semiring,
+    want: str,
+    tables: dict[str, Any],
+    lengths: jax.Array,
+    cotangent: Any = None,
+    key: jax.Array | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """See `run`."""
+    if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
+        joined = {"arc": semiring.join(tables["arc"])}
+        value, uses = run_all_trees(all_trees(True), instance(semiring.base), want, joined, lengths, key=key)
+        return (jnp.full_like(value, -jnp.inf), value), uses
+
+    def value_of(arcs: Any) -> Any:
+        return _value(semiring, arcs, lengths, system.single_root)
+
+    arcs = tables["arc"]
+    if want == "value":
+        return value_of(arcs), {}
+    if key is not None:
+        heads, exists = random_tree(arcs, lengths, system.single_root, key)
+        return value_of(arcs), {"arc": (heads_to_arcs(heads, lengths) & exists[:, None, None]).astype(arcs.dtype)}
+    value, pull = jax.vjp(value_of, arcs)
+    return value, {"arc": pull(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)[0]}
+
+
+def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool) -> Any:
+    """The sum over all trees, `[batch, ..]`; its derivatives are those of JAX."""
+    match semiring:
+        case SingleRoot():
+            value = _value(base := instance(semiring.base), semiring.join(arcs), lengths, True)
+            return base.zeros(lengths.shape, jax.tree.leaves(value)[0].dtype), value
+        case Pair():
+            parts = zip((semiring.first, semiring.second), arcs, strict=True)
+            return tuple(_value(part, own, lengths, single_root) for part, own in parts)
+        case Expectation():
+            return _moments(arcs, lengths, single_root)
+        case KBest():
+            return _k_best(semiring.k, arcs, lengths, single_root)
+        case LogSum():
+            return _unless_nan(arcs, log_partition(arcs, lengths, single_root))
+        case MaxPlus():
+            heads, exists = best_tree(stop_gradient(arcs), lengths, single_root)
+            score = score_of(arcs[..., None], lengths, heads, jnp.zeros_like(heads))
+            return _unless_nan(arcs, jnp.where(exists, score, -jnp.inf))
+    known = "MaxPlus, LogSum, KBest, Expectation, and what is made of them"
+    raise ValueError(f"all trees have an algorithm for {known}, none for {type(semiring).__name__}")
+
+
+def _unless_nan(arcs: jax.Array, value: jax.Array) -> jax.Array:
+    return jnp.where(jnp.isnan(arcs).any((1, 2)), jnp.nan, value)
+
+
+def _k_best(k: int, arcs: jax.Array, lengths: jax.Array, single_root: bool) -> jax.Array:
+    found, heads, ranks = k_best_trees(stop_gradient(arcs), lengths, single_root, k)
+    scores = jax.vmap(partial(score_of, arcs, lengths))(heads, ranks)
+    return jnp.where(jnp.isneginf(found), -jnp.inf, scores).T
+
+
+def _moments(arcs: Moments, lengths: jax.Array, single_root: bool) -> Moments:
+    """Derivatives of the logarithm of E[exp(t · quantity)], at t = 0: mean and variance."""
+
+    def along(t: jax.Array) -> jax.Array:
+        tilted = arcs.log_partition + t * arcs.mean + t**2 / 2 * arcs.variance
+        return _unless_nan(arcs.log_partition, log_partition(tilted, lengths, single_root))
+
+    def slope(t: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jax.jvp(along, (t,), (jnp.ones_like(t),))
+
+    zero = jnp.zeros((), arcs.mean.dtype)
+    (value, mean), (_, variance) = jax.jvp(slope, (zero,), (jnp.ones_like(zero),))
+    return Moments(value, mean, variance)
