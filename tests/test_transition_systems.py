@@ -119,43 +119,36 @@ def runs(name: str, c: Plain) -> frozenset[tuple[tuple[Use, ...], tuple[int, ...
     )
 
 
-def run_score(tables: Tables, uses: tuple[Use, ...]) -> float:
-    return float(sum(tables[name][nodes] for name, nodes in uses if name in tables))
+def run_score(tables: Tables, uses: tuple[Use, ...], heads: tuple[int, ...]) -> float:
+    arcs = [("arc", (head, word)) for word, head in enumerate(heads, start=1)]
+    return float(sum(tables[name][nodes] for name, nodes in (*uses, *arcs) if name in tables))
+
+
+CHARTS: dict[str, tuple[DeductionSystem, int]] = {
+    "arc_standard": (sd.charts.arc_standard(transitions=True), 4),
+    "arc_hybrid": (sd.charts.arc_hybrid(transitions=True), 4),
+    "arc_eager": (sd.charts.arc_eager(transitions=True), 4),
+    "mh4": (sd.charts.mhk(4, transitions=True), 3),
+}
+"""The chart of a system, and up to how many words it has all runs of the system."""
 
 
 @each_system
-def test_a_beam_wide_enough_finds_the_best_run(system: TransitionSystem) -> None:
+def test_a_beam_wide_enough_finds_the_best_run_which_is_the_best_of_the_chart(system: TransitionSystem) -> None:
     lengths = np.array([4, 3, 3, 2, 1])
+    chart, agree = CHARTS.get(system.name, (None, 0))
     tables = some_tables(system, 4, (5,), ends=("", ":s1", ":full"))
+    tables = {name: table for name, table in tables.items() if not chart or name in chart.declared}
+    tables["arc"] = np.random.default_rng(1).normal(size=(5, 5, 5)).astype(np.float32)
     found = search(system, tables, lengths, 4, RUNS.get(system.name, 67))
     for row, words in enumerate(lengths.tolist()):
         own = {name: table[row] for name, table in tables.items()}
-        scores = {run_score(own, uses): heads for uses, heads in runs(system.name, first(system.name, words))}
-        assert float(found.scores[row]) == pytest.approx(max(scores), rel=1e-5)
-        assert tuple(found.heads[row, :words].tolist()) == scores[max(scores)]
-
-
-CHARTS: dict[str, tuple[DeductionSystem, tuple[str, ...], int]] = {
-    "arc_standard": (sd.charts.arc_standard(transitions=True), ("", ":s1"), 4),
-    "arc_hybrid": (sd.charts.arc_hybrid(transitions=True), ("", ":s1", ":full"), 4),
-    "arc_eager": (sd.charts.arc_eager(transitions=True), ("",), 4),
-    "mh4": (sd.charts.mhk(4, transitions=True), ("", ":s1", ":full"), 3),
-}
-"""The chart of a system, the tables that its arcs have, and up to how many words it has all runs of the system."""
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_a_beam_wide_enough_finds_what_the_chart_finds(name: str) -> None:
-    system = next(system for system in SYSTEMS if system.name == name)
-    chart, ends, words = CHARTS[name]
-    tables = some_tables(system, words, (6,), ends=ends)
-    tables = {name: table for name, table in tables.items() if name in chart.declared}
-    tables["arc"] = np.random.default_rng(1).normal(size=(6, words + 1, words + 1)).astype(np.float32)
-    found = search(system, tables, np.full(6, words), words, 67)
-    for row, score in enumerate(found.scores.tolist()):
-        assert score == pytest.approx(
-            value(chart, words, {n: table[row] for n, table in tables.items()}, MAX), rel=1e-5
-        )
+        every = runs(system.name, first(system.name, words))
+        score, heads = max((run_score(own, uses, heads), heads) for uses, heads in every)
+        assert float(found.scores[row]) == pytest.approx(score, rel=1e-5)
+        assert tuple(found.heads[row, :words].tolist()) == heads
+        if chart and words <= agree:
+            assert score == pytest.approx(value(chart, words, own, MAX), rel=1e-5)
 
 
 def test_mh4_finds_what_its_chart_finds_up_to_the_trees_of_the_chart() -> None:
@@ -179,8 +172,9 @@ def test_the_tree_of_five_words_beyond_the_chart() -> None:
     assert value(sd.charts.mhk(4), 5, arcs, MAX) == 4
 
 
-@pytest.mark.parametrize("width", [0, 3])
-@pytest.mark.parametrize("system", [arc_hybrid(swap=True), arc_eager(), mh4()], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    ("system", "width"), [(arc_hybrid(swap=True), 0), (arc_hybrid(swap=True), 3), (arc_eager(), 3)]
+)
 def test_results_do_not_depend_on_padding_and_batch(system: TransitionSystem, width: int) -> None:
     lengths = np.array([[3, 5], [0, 4]])
     tables = some_tables(system, 9, (2, 2))

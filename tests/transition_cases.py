@@ -1,4 +1,4 @@
-"""Transition systems, random scores for them, and plain configurations as arrays."""
+"""Transition systems and their oracles, random scores for them, and plain configurations as arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,33 @@ import pytest
 from numpy.typing import NDArray
 from plain_transitions import Plain
 
-from structdep.transitions import Configuration, TransitionSystem, arc_eager, arc_hybrid, arc_standard, mh4
+from structdep.transitions import (
+    Configuration,
+    TransitionSystem,
+    arc_eager,
+    arc_hybrid,
+    arc_standard,
+    dynamic_oracle,
+    mh4,
+    static_oracle,
+)
 
 SYSTEMS = (arc_standard(), arc_standard(swap=True), arc_hybrid(), arc_hybrid(swap=True), arc_eager(), mh4())
 each_system = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+ORACLES = {
+    "arc_standard": static_oracle(arc_standard()),
+    "arc_standard_swap": static_oracle(arc_standard(swap=True)),
+    "arc_standard_swap, lazy": static_oracle(arc_standard(swap=True), lazy=True),
+    "arc_hybrid": static_oracle(arc_hybrid()),
+    "arc_hybrid, dynamic": dynamic_oracle(arc_hybrid()),
+    "arc_hybrid_swap": static_oracle(arc_hybrid(swap=True)),
+    "arc_hybrid_swap, dynamic": dynamic_oracle(arc_hybrid(swap=True)),
+    "arc_hybrid_swap, by arc": dynamic_oracle(arc_hybrid(swap=True), by_arc=True),
+    "arc_eager": static_oracle(arc_eager()),
+    "arc_eager, dynamic": dynamic_oracle(arc_eager()),
+    "arc_eager, by arc": dynamic_oracle(arc_eager(), by_arc=True),
+    "mh4": static_oracle(mh4()),
+}
 Tables = dict[str, NDArray[np.float32]]
 
 
