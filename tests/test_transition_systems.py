@@ -244,6 +244,16 @@ def test_rules_that_are_none_are_refused(rule: str, message: str) -> None:
         Transition("t", rule)
 
 
+def test_a_system_of_ones_own_that_gets_stuck_ends_all_the_same() -> None:
+    """Without shift no word leaves the buffer, and without arcs to the right the last one stays on the stack."""
+    shift, left = Transition("shift", "σ | b0 β ⊢ σ b0 | β"), Transition("left", "σ s1 s0 | β ⊢ σ s0 | β, s0 → s1")
+    for transitions, heads in (((left,), [-1, -1, 0]), ((shift, left), [2, -1, 0])):
+        system = TransitionSystem("stuck", transitions)
+        scorer = table_scorer(system, {"left": jnp.ones((5, 5))})
+        for found in (greedy(system, scorer, 2, 3), beam_search(system, scorer, 2, 3, 2)):
+            assert found.heads.tolist() == heads
+
+
 def test_the_boundary() -> None:
     system = arc_standard()
     scorer = table_scorer(system, {"shift": np.zeros((2, 5, 5), np.float32)})
@@ -255,6 +265,10 @@ def test_the_boundary() -> None:
         beam_search(system, scorer, np.array([1, 3]), 3, 0)
     with pytest.raises(ValueError, match=r"scores \(2, 7\) for features \(2,\), expected \(2, 3\): .* shift, la, ra"):
         greedy(system, lambda features: jnp.zeros((*features.s0.shape, 7)), np.array([1, 3]), 3)
+    with pytest.raises(TypeError, match="scores of transitions must be floating point, not int32"):
+        greedy(system, lambda features: jnp.zeros((*features.s0.shape, 3), jnp.int32), np.array([1, 3]), 3)
+    with pytest.raises(ValueError, match="twice has several transitions of one name: shift, shift"):
+        TransitionSystem("twice", system.transitions[:1] * 2)
     with pytest.raises(ValueError, match=r"arc_standard has no scores \['swap'\]"):
         table_scorer(system, {"swap": np.zeros((5, 5))})
     with pytest.raises(ValueError, match=r"'la' have shape \(2, 5, 4\), expected \[\*batch, n\+2, n\+2\]"):

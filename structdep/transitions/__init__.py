@@ -1,5 +1,6 @@
 """Transition systems: greedy parsers and beams over any scorer, and the oracles that train them."""
 
+from structdep.transitions import losses as losses
 from structdep.transitions.beam import beam_search as beam_search
 from structdep.transitions.chart_runs import best_sequences as best_sequences
 from structdep.transitions.configuration import Configuration as Configuration

@@ -1,6 +1,6 @@
 """Configurations of transition systems as arrays, and what transitions do to them: for numpy's and JAX's arrays alike.
 
-The arrays that come in decide which of the two computes. Nothing is written in place, no index depends on data: all
+The arrays that come in decide which of the two computes. Nothing is written in place and no shape depends on data: all
 functions may be batched, jitted and vmapped.
 """
 

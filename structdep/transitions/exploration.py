@@ -61,7 +61,6 @@ def _explore(
     margin: float | jax.Array,
     probability: float | jax.Array,
 ) -> Sequences:
-    gold = jax.tree.map(jnp.asarray, gold)
     lengths = gold.lengths
 
     def step(configuration: Configuration, key: jax.Array) -> tuple[Configuration, Sequences]:

@@ -118,7 +118,11 @@ class TransitionSystem:
     """Transitions in the order in which they are tried where scores are equal; `trees` names the class of their trees.
 
     The root stands first on the stack or last in the buffer: a run goes from ([0], [1..n]) or ([], [1..n, 0]) to the
-    root alone. Equal by value and hashable: a static argument of jitted functions.
+    root alone, and there should be a transition in every configuration before. Equal by value and hashable: a static
+    argument of jitted functions.
+
+    Raises:
+        ValueError: two transitions of one name.
 
     Example:
         >>> shift = Transition("shift", "σ | b0 β ⊢ σ b0 | β")
@@ -134,8 +138,13 @@ class TransitionSystem:
     root_last: bool = False
     trees: str = ""
 
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"{self.name} has several transitions of one name: {', '.join(self.names)}")
+
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the transitions, in which order their scores stand."""
         return tuple(transition.name for transition in self.transitions)
 
     @property

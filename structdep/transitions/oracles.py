@@ -86,8 +86,9 @@ def dynamic_oracle(system: TransitionSystem, by_arc: bool = False) -> Oracle:
 
     Example:
         >>> oracle = dynamic_oracle(arc_hybrid())
-        >>> oracle.costs(start(oracle.system, np.array(2), 2), oracle.gold([2, 0])).tolist()[0]
-        0
+        >>> shifted = apply(oracle.system, start(oracle.system, np.array(2), 2), np.array(0))
+        >>> dict(zip(oracle.system.names, oracle.costs(shifted, oracle.gold([2, 0])).tolist()))
+        {'shift': 2, 'la': 0, 'ra': 1}
     """
     known = (arc_eager(), arc_hybrid(), arc_hybrid(swap=True))
     if system not in known:

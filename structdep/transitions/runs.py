@@ -15,7 +15,10 @@ from structdep.transitions.scorers import Scorer
 
 
 class Parse(NamedTuple):
-    """Trees, `heads` int32 `[*batch, n]` (0 in padding), their scores and numbers of transitions, `[*batch]`."""
+    """Trees, their scores, and numbers of transitions, `[*batch]`.
+
+    `heads`, int32 `[*batch, n]`, is 0 in padding; -1 would be a word of a run that got stuck, in a system of your own.
+    """
 
     heads: jax.Array
     scores: jax.Array
@@ -23,13 +26,14 @@ class Parse(NamedTuple):
 
 
 def tree(end: Configuration) -> jax.Array:
-    """The heads `[*batch, n]` of a final configuration."""
-    return jnp.maximum(end.heads[..., 1:-1], 0)
+    """The heads `[*batch, n]` at the end of a run."""
+    heads = end.heads[..., 1:-1]
+    return jnp.where(jnp.arange(heads.shape[-1]) < end.lengths[..., None], heads, 0)
 
 
 def ranks(scores: jax.Array, allowed: jax.Array) -> jax.Array:
     """The scores, but -inf for what is not allowed, and for that alone: what scores -inf or NaN ranks before it."""
-    least = float(np.finfo(scores.dtype).min)
+    least = float(np.finfo(np.float32).min)
     return jnp.where(allowed, jnp.where(scores > least, scores, least), -jnp.inf)
 
 
@@ -40,14 +44,16 @@ def as_pytree(scorer: Scorer) -> Any:
 
 
 def checked_scores(scores: jax.Array, system: TransitionSystem, batch: tuple[int, ...]) -> jax.Array:
-    """Scores of every transition in every configuration."""
+    """Scores of every transition in every configuration, as float32."""
     expected = (*batch, len(system.transitions))
     if jnp.shape(scores) != expected:
         raise ValueError(
             f"the scorer gives scores {jnp.shape(scores)} for features {batch}, expected {expected}: one for each of "
             f"{system.name}'s transitions {', '.join(system.names)}"
         )
-    return scores
+    if not jnp.issubdtype(scores.dtype, jnp.floating):
+        raise TypeError(f"scores of transitions must be floating point, not {scores.dtype}")
+    return scores.astype(jnp.float32)
 
 
 def checked_lengths(lengths: ArrayLike, words: int) -> jax.Array:

@@ -50,9 +50,9 @@ def arc_hybrid(swap: bool = False) -> TransitionSystem:
 
 
 def arc_eager() -> TransitionSystem:
-    """Arc-eager: projective trees (Nivre 2003), by runs that end in a tree.
+    """Arc-eager: projective trees (Nivre 2003), by the runs that end in one.
 
-    The last word of the buffer gets its head from the stack, and after all others that have to get theirs from it.
+    A word that is shifted gets its head from the buffer: so the last word is not, and waits until all others have one.
 
     Example:
         >>> print(arc_eager())
@@ -100,10 +100,12 @@ def s0_is_alone_or_b0_a_word(configuration: Configuration) -> Array:
 
 
 def b0_is_not_the_last(configuration: Configuration) -> Array:
+    """So that a word that is shifted has one behind it, to be its head."""
     return configuration.buffered > 1
 
 
 def b0_is_not_the_last_or_all_others_have_heads(configuration: Configuration) -> Array:
+    """So that the last word stays in the buffer as long as one on the stack needs it."""
     return (configuration.buffered > 1) | (without_head(configuration).sum(-1) == 0)
 
 

@@ -1,0 +1,50 @@
+"""Losses of transitions' scores along sequences, one value a sentence: what a local parser is trained by."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from structdep.transitions.sequences import Sequences
+
+LEAST = -1e30
+"""In place of the scores that do not count: finite, so that differences have derivatives."""
+
+
+def hinge(scores: jax.Array, found: Sequences, margin: float = 1.0) -> jax.Array:
+    """Σ max(0, margin + best wrong score - best right score) over the steps: f32 `[*batch]`.
+
+    `scores`, `[*batch, steps, transitions]`, are those of a scorer for `found.features`. Right is what is best by the
+    oracle, wrong what is legal beside it.
+
+    Example:
+        >>> from structdep.transitions import arc_hybrid, sequences, static_oracle
+        >>> found = sequences(static_oracle(arc_hybrid()), [2, 0])  # shift, la, shift, ra
+        >>> hinge(jnp.zeros((4, 3)), found)  # only the second has alternatives
+        Array(1., dtype=float32)
+    """
+    right, wrong = _best(scores, found.best), _best(scores, found.legal & ~found.best)
+    losses = jnp.maximum(margin + wrong - right, 0)
+    return jnp.sum(losses, axis=-1, where=_is_step(found))
+
+
+def nll(scores: jax.Array, found: Sequences) -> jax.Array:
+    """-Σ log p(right transitions) over the steps, p ∝ exp(score) over the legal ones: f32 `[*batch]`; see `hinge`.
+
+    Example:
+        >>> from structdep.transitions import arc_hybrid, sequences, static_oracle
+        >>> found = sequences(static_oracle(arc_hybrid()), [2, 0])
+        >>> nll(jnp.zeros((4, 3)), found).round(4)  # log 3
+        Array(1.0986, dtype=float32)
+    """
+    every = jax.nn.logsumexp(jnp.where(found.legal, scores, LEAST), axis=-1)
+    right = jax.nn.logsumexp(jnp.where(found.best, scores, LEAST), axis=-1)
+    return jnp.sum(every - right, axis=-1, where=_is_step(found))
+
+
+def _best(scores: jax.Array, allowed: jax.Array) -> jax.Array:
+    return jnp.max(jnp.where(allowed, scores, LEAST), axis=-1)
+
+
+def _is_step(found: Sequences) -> jax.Array:
+    return jnp.asarray(found.best).any(-1)
