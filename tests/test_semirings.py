@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
-from structdep.deduction import DeductionSystem
 from structdep.semirings import Moments
+from structdep.spanning import all_trees
+from structdep.systems import System
 from structdep.testing import derivations
 from structdep.trees import is_tree
 
@@ -117,7 +118,9 @@ def test_one_with_parameters_has_to_be_given_them() -> None:
         sd.inside(eisner(), np.zeros((3, 3), np.float32), None, sd.KBest)
 
 
-ONCE = pytest.mark.parametrize("system", [eisner(), arc_hybrid_trees()], ids=lambda system: system.name)
+ONCE = pytest.mark.parametrize(
+    "system", [eisner(), arc_hybrid_trees(), pytest.param(all_trees(), marks=pytest.mark.slow)], ids=lambda s: s.name
+)
 ROOTS = pytest.mark.parametrize("single_root", [False, True], ids=["any roots", "single root"])
 
 
@@ -142,9 +145,9 @@ def assert_finite_and_only_where_allowed(gradient: jax.Array, scores: jax.Array)
     assert not np.asarray(gradient)[behind(np.asarray(scores))].any()
 
 
-def expected_k_best(k: int, single_root: bool) -> Callable[..., jax.Array]:
+def expected_k_best(system: System, k: int, single_root: bool) -> Callable[..., jax.Array]:
     def k_best(length: int, scores: jax.Array) -> jax.Array:
-        totals = enumeration.tree_scores(eisner(), scores, length, single_root)
+        totals = enumeration.tree_scores(system, scores, length, single_root)
         return jnp.sort(jnp.concatenate([totals, jnp.full(k, -jnp.inf)]), descending=True)[:k]
 
     return k_best
@@ -152,10 +155,10 @@ def expected_k_best(k: int, single_root: bool) -> Callable[..., jax.Array]:
 
 @ONCE
 @ROOTS
-def test_k_best_are_the_scores_and_arcs_of_the_best_trees(system: DeductionSystem, single_root: bool) -> None:
+def test_k_best_are_the_scores_and_arcs_of_the_best_trees(system: System, single_root: bool) -> None:
     scores = some_arcs(21)
     found, pull = jax.vjp(lambda s: sd.inside(system, s, LENGTHS, graded(sd.KBest(4), single_root)), scores)
-    close(found, enumeration.each(expected_k_best(4, single_root), scores))
+    close(found, enumeration.each(expected_k_best(system, 4, single_root), scores))
     assert jnp.isneginf(found[1]).all() and found.dtype == jnp.float32
     for rank in range(4):
         (uses,) = pull(jnp.zeros_like(found).at[:, rank].set(1))
@@ -168,7 +171,7 @@ def test_k_best_are_the_scores_and_arcs_of_the_best_trees(system: DeductionSyste
 
 
 @ONCE
-def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: DeductionSystem) -> None:
+def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: System) -> None:
     scores = jnp.zeros((len(LENGTHS), N + 1, N + 1))
     found, pull = jax.vjp(lambda s: sd.inside(system, s, LENGTHS, sd.KBest(4)), scores)
     assert np.isfinite(found).sum(-1).tolist() == [4, 4, 3, 1, 1, 4]
@@ -192,26 +195,28 @@ def test_the_k_best_derivations_of_an_ambiguous_system_repeat_trees() -> None:
         assert sd.inside(system, scores, LENGTHS, sd.KBest(4))[1].tolist() == expected
 
 
-def expected_moments(length: int, scores: jax.Array, quantities: jax.Array, single_root: bool) -> Moments:
-    totals, values = (enumeration.tree_scores(eisner(), table, length, single_root) for table in (scores, quantities))
+def expected_moments(
+    length: int, scores: jax.Array, quantities: jax.Array, system: System, single_root: bool
+) -> Moments:
+    totals, values = (enumeration.tree_scores(system, table, length, single_root) for table in (scores, quantities))
     return Moments(*enumeration.moments(totals, values))
 
 
-def expectation_case(system: DeductionSystem, single_root: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def expectation_case(system: System, single_root: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Mean and variance of a quantity by a chart, and by enumeration."""
 
     def found(scores: jax.Array, quantities: jax.Array) -> Any:
         return sd.inside(system, scores, LENGTHS, graded(sd.Expectation({"arc": quantities}), single_root))
 
     def expected(scores: jax.Array, quantities: jax.Array) -> Any:
-        return enumeration.each(partial(expected_moments, single_root=single_root), scores, quantities)
+        return enumeration.each(partial(expected_moments, system=system, single_root=single_root), scores, quantities)
 
     return found, expected
 
 
 @ONCE
 @ROOTS
-def test_expectation_is_mean_and_variance(system: DeductionSystem, single_root: bool) -> None:
+def test_expectation_is_mean_and_variance(system: System, single_root: bool) -> None:
     found, expected = expectation_case(system, single_root)
     scores, quantities = some_arcs(22), jnp.asarray(QUANTITIES)
     assert_same(found(scores, quantities), expected(scores, quantities))
@@ -236,7 +241,7 @@ def test_expectation_of_far_away_quantities_has_an_exact_variance() -> None:
 
 
 @ONCE
-def test_expectation_of_quantities_of_labels(system: DeductionSystem) -> None:
+def test_expectation_of_quantities_of_labels(system: System) -> None:
     labels, quantities = np.random.default_rng(24).normal(size=(2, 3, 3, 2)).astype(np.float32)
     found = sd.inside(system, {"label": labels}, semiring=sd.Expectation({"label": quantities}))
     labelled = [
@@ -249,14 +254,14 @@ def test_expectation_of_quantities_of_labels(system: DeductionSystem) -> None:
 
 
 @ONCE
-def test_single_root_sums_the_trees_with_one_root_arc(system: DeductionSystem) -> None:
+def test_single_root_sums_the_trees_with_one_root_arc(system: System) -> None:
     scores = some_arcs(25)
 
     def found(scores: jax.Array) -> jax.Array:
         return sd.inside(system, scores, LENGTHS, sd.SingleRoot(sd.LogSum))
 
     def log_partition(length: int, scores: jax.Array) -> jax.Array:
-        return enumeration.log_partition(enumeration.tree_scores(eisner(), scores, length, True))
+        return enumeration.log_partition(enumeration.tree_scores(system, scores, length, True))
 
     close(found(scores), enumeration.each(log_partition, scores))
     assert np.isneginf(found(scores)).tolist() == [False, True, False, False, True, False]
@@ -279,7 +284,7 @@ def test_single_root_by_rule_and_by_semiring_agree() -> None:
 
 
 @ONCE
-def test_a_pair_is_both(system: DeductionSystem) -> None:
+def test_a_pair_is_both(system: System) -> None:
     scores = some_arcs(27)
     found = sd.inside(system, scores, LENGTHS, sd.Pair(sd.MaxPlus(), sd.LogSum()))
     apart = [sd.inside(system, scores, LENGTHS, semiring) for semiring in (sd.MaxPlus, sd.LogSum)]
@@ -332,9 +337,7 @@ SEMIRINGS = (
 
 @pytest.mark.parametrize("semiring", SEMIRINGS, ids=lambda s: str(s).replace("()", "").split("(quant")[0])
 @ONCE
-def test_without_a_tree_values_are_minus_infinity_and_gradients_zero(
-    system: DeductionSystem, semiring: sd.Semiring
-) -> None:
+def test_without_a_tree_values_are_minus_infinity_and_gradients_zero(system: System, semiring: sd.Semiring) -> None:
     scores = jnp.full((len(LENGTHS), N + 1, N + 1), -jnp.inf)
     found, pull = jax.vjp(lambda s: sd.inside(system, s, LENGTHS, semiring), scores)
     words = LENGTHS > 0
