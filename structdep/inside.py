@@ -22,7 +22,7 @@ from structdep.deduction import DeductionSystem
 from structdep.engine import Arrays, empty_charts, fill, sweep, table_keys
 from structdep.layout import skew_all
 from structdep.plan import Plan, plan
-from structdep.scores import Tables, problem
+from structdep.scores import Tables, is_sound, nan_unless, problem
 from structdep.semirings import MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.systems import System, run
@@ -186,7 +186,7 @@ def _parse(
     key: jax.Array | None,
 ) -> tuple[Any, Arrays]:
     """One group: its values (NaN where a score is NaN) and the uses that are wanted."""
-    sound = _is_sound(tables)
+    sound = is_sound(tables)
     layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1)
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
@@ -195,8 +195,7 @@ def _parse(
     charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
-        value = goal_value(made.goal, layout, tables, charts, lengths, semiring)
-        return jax.tree.map(lambda leaf: jnp.where(_beside(sound, leaf), leaf, jnp.nan), value)
+        return nan_unless(sound, goal_value(made.goal, layout, tables, charts, lengths, semiring))
 
     if want == "value":
         return goal(tables, charts), {}
@@ -210,15 +209,6 @@ def _parse(
         exists = sound & (value != semiring.zero)
         uses = derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring, key)
     return value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()}
-
-
-def _is_sound(tables: Arrays) -> jax.Array:
-    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
-    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
-
-
-def _beside(flags: jax.Array, leaf: jax.Array) -> jax.Array:
-    return flags.reshape(flags.shape + (1,) * (leaf.ndim - flags.ndim))
 
 
 def _move_axis(table: Any, source: int, target: int) -> Any:

@@ -123,6 +123,20 @@ def _refuse_nan(name: str, scores: ArrayLike) -> None:
             )
 
 
+def is_sound(tables: Any) -> jax.Array:
+    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
+    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
+
+
+def nan_unless(sound: jax.Array, value: Any) -> Any:
+    """The values `[batch, ..]`, NaN in sentences that are not sound."""
+
+    def of_leaf(leaf: jax.Array) -> jax.Array:
+        return jnp.where(sound.reshape(sound.shape + (1,) * (leaf.ndim - 1)), leaf, jnp.nan)
+
+    return jax.tree.map(of_leaf, value)
+
+
 def _shape(system: System, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
     """Batch shape and number of words, the same in all tables."""
     found = {name: _shape_of(system, name, table) for name, table in tables.items()}

@@ -174,6 +174,77 @@ def test_padding_changes_nothing(single_root: bool, scale: float) -> None:
     assert jnp.array_equal(sd.argmax(system, padded, lengths)[:, :9], sd.argmax(system, scores, lengths))
 
 
+def test_losses() -> None:
+    scores = some_scores(8)
+    gold = np.zeros((len(LENGTHS), WORDS), np.int32)
+    possible = np.array([len(listed(row, scores, False)[0]) > 0 for row in range(len(LENGTHS))])
+    for row in np.flatnonzero(possible):
+        gold[row, : LENGTHS[row]] = listed(row, scores, False)[0][-1]
+    hinge, nll = (np.asarray(loss(all_trees(), scores, gold, LENGTHS)) for loss in (sd.losses.hinge, sd.losses.nll))
+    for row in np.flatnonzero(possible):
+        heads, totals = listed(row, scores, False)
+        cost = (heads != gold[row, : LENGTHS[row]]).sum(-1)
+        close(hinge[row], (totals + cost).max() - totals[-1])
+        close(nll[row], np.logaddexp.reduce(totals) - totals[-1], atol=5e-5)
+
+
+def test_sentences_mapped_one_by_one() -> None:
+    """Those that numbers hold, and those that only logarithms do."""
+    scores = np.stack([np.random.default_rng(9).normal(size=(4, 4)).astype(np.float32), nested_cycles()])
+    values, marginals = jax.jit(jax.vmap(jax.value_and_grad(lambda s: sd.inside(all_trees(), s, semiring=sd.LogSum))))(
+        scores
+    )
+    for row in (0, 1):
+        value, own = partition_and_marginals(all_trees(), scores[row])
+        close(values[row], value)
+        close(marginals[row], own)
+    heads = jax.vmap(lambda s: sd.argmax(all_trees(), s))(scores)
+    assert heads[1].tolist() == sd.argmax(all_trees(), scores[1]).tolist()
+
+
+def test_types() -> None:
+    scores = np.random.default_rng(10).normal(size=(4, 4)) * 300
+    value, slope = jax.value_and_grad(lambda s: sd.inside(all_trees(), s, semiring=sd.LogSum))(
+        jnp.asarray(scores, jnp.bfloat16)
+    )
+    assert value.dtype == jnp.float32 and slope.dtype == jnp.bfloat16
+    heads = every_tree(3)
+    totals = scores[heads, [1, 2, 3]].sum(-1)
+    with jax.enable_x64(True):
+        value = sd.inside(all_trees(), scores, semiring=sd.LogSum)
+        assert value.dtype == jnp.float64
+        np.testing.assert_allclose(value, np.logaddexp.reduce(totals), rtol=1e-12)
+        assert sd.argmax(all_trees(), scores).tolist() == heads[totals.argmax()].tolist()
+
+
+def test_nan_gives_nan_and_no_tree() -> None:
+    scores = np.zeros((2, 4, 4), np.float32)
+    scores[0, 2, 1] = np.nan
+    for semiring in (sd.MaxPlus, sd.LogSum, sd.KBest(2)):
+        found = np.asarray(sd.inside(all_trees(), scores, semiring=semiring))
+        assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    assert sd.argmax(all_trees(), scores).tolist()[0] == [-1, -1, -1]
+    assert sd.sample(all_trees(), scores, jax.random.key(0)).tolist()[0] == [-1, -1, -1]
+
+
+@sd.semiring
+class Bottleneck(sd.Semiring):
+    """The tree whose weakest arc is strongest: no elimination finds it."""
+
+    idempotent = True
+    additive = False
+
+    def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
+        return jnp.max(a, axis)
+
+
+def test_semirings_without_an_algorithm_are_refused() -> None:
+    message = "all trees have an algorithm for MaxPlus, LogSum, KBest, Expectation, .* none for Bottleneck"
+    for query in (partial(sd.inside, semiring=Bottleneck), partial(sd.argmax, semiring=Bottleneck)):
+        with pytest.raises(ValueError, match=message):
+            query(all_trees(), np.zeros((3, 3), np.float32))
+
+
 def partition_and_marginals(
     system: SpanningTrees, scores: NDArray[np.float32], lengths: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

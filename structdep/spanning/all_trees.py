@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from structdep.deduction import Score
+from structdep.scores import is_sound, nan_unless
 from structdep.semirings import Expectation, KBest, LogSum, MaxPlus, Moments, Pair, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.spanning.k_best import k_best_trees, score_of
@@ -84,7 +85,7 @@ def run_all_trees(
         return (jnp.full_like(value, -jnp.inf), value), uses
 
     def value_of(arcs: Any) -> Any:
-        return _value(semiring, arcs, lengths, system.single_root)
+        return nan_unless(is_sound(arcs), _value(semiring, arcs, lengths, system.single_root))
 
     arcs = tables["arc"]
     if want == "value":
@@ -110,17 +111,13 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
         case KBest():
             return _k_best(semiring.k, arcs, lengths, single_root)
         case LogSum():
-            return _unless_nan(arcs, log_partition(arcs, lengths, single_root))
+            return log_partition(arcs, lengths, single_root)
         case MaxPlus():
             heads, exists = best_tree(stop_gradient(arcs), lengths, single_root)
             score = score_of(arcs[..., None], lengths, heads, jnp.zeros_like(heads))
-            return _unless_nan(arcs, jnp.where(exists, score, -jnp.inf))
+            return jnp.where(exists, score, -jnp.inf)
     known = "MaxPlus, LogSum, KBest, Expectation, and what is made of them"
     raise ValueError(f"all trees have an algorithm for {known}, none for {type(semiring).__name__}")
-
-
-def _unless_nan(arcs: jax.Array, value: jax.Array) -> jax.Array:
-    return jnp.where(jnp.isnan(arcs).any((1, 2)), jnp.nan, value)
 
 
 def _k_best(k: int, arcs: jax.Array, lengths: jax.Array, single_root: bool) -> jax.Array:
@@ -134,7 +131,7 @@ def _moments(arcs: Moments, lengths: jax.Array, single_root: bool) -> Moments:
 
     def along(t: jax.Array) -> jax.Array:
         tilted = arcs.log_partition + t * arcs.mean + t**2 / 2 * arcs.variance
-        return _unless_nan(arcs.log_partition, log_partition(tilted, lengths, single_root))
+        return log_partition(tilted, lengths, single_root)
 
     def slope(t: jax.Array) -> tuple[jax.Array, jax.Array]:
         return jax.jvp(along, (t,), (jnp.ones_like(t),))

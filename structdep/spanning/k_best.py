@@ -43,7 +43,7 @@ def k_best_trees(
     """
     batch, nodes, _, ranks = arcs.shape
     allowed, nowhere = jnp.ones((), bool), jnp.zeros((batch, nodes, ranks), bool)
-    whole = _best(arcs, lengths, single_root, allowed, jnp.ones(batch, jnp.int32), nowhere)
+    whole = _best(arcs, lengths, single_root, allowed, jnp.ones(batch, int), nowhere)
     pool = jax.tree.map(lambda leaf: jnp.zeros((k, nodes - 1, *leaf.shape), leaf.dtype), whole)
     pool = pool._replace(score=jnp.full_like(pool.score, -jnp.inf))
 

@@ -46,5 +46,6 @@ def _restore(found: Eliminated) -> jax.Array:
         weights = jnp.where(through, out, jnp.where(words == v, jnp.take_along_axis(into, head, 1), weights))
         return jnp.where(through, v, jnp.where(words == v, head, heads)), weights, places
 
-    none = jnp.zeros((batch, count), jnp.int32)
-    return lax.fori_loop(1, count + 1, step, (none, jnp.zeros(none.shape, found.weights.dtype), none))[0]
+    none = jnp.zeros((batch, count), int)
+    start = (none, jnp.zeros(none.shape, found.weights.dtype), none)
+    return lax.fori_loop(1, count + 1, step, start)[0].astype(jnp.int32)

@@ -51,7 +51,8 @@ def _restore(detours: jax.Array, leaves: jax.Array, key: jax.Array) -> jax.Array
         return heads, _hung(above, crossed, head, nodes == v)
 
     above = jnp.zeros((batch, count + 1, count + 1), bool).at[:, 0, 0].set(True)
-    return lax.fori_loop(1, count + 1, step, (jnp.zeros((batch, count), jnp.int32), above))[0]
+    start = (jnp.zeros((batch, count), int), above)
+    return lax.fori_loop(1, count + 1, step, start)[0].astype(jnp.int32)
 
 
 def _hung(above: jax.Array, crossed: jax.Array, head: jax.Array, is_new: jax.Array) -> jax.Array:
