@@ -95,7 +95,7 @@ def test_a_few_steps_lower_the_loss(parser: str, loss: str, treebank: Treebank, 
     config = replace(TINY, parser=parser, loss=loss, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0)
     trainer = experiment(treebank, tmp_path, replace(config, recurrent_dropout=0.0, warm_up=0.0)).trainer
     (batch, *_) = trainer.batches(0)
-    trees, state, losses = padded(batch, trainer.arcs), trainer.start(), []
+    trees, state, losses = padded(batch, trainer.trees), trainer.start(), []
     for _ in range(8):
         state, value = trainer.step(state, batch, trees)
         losses.append(float(value))
