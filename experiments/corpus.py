@@ -14,6 +14,7 @@ from experiments.config import Config
 from experiments.shapes import plan
 from experiments.treebank import Sentence, Treebank, read
 from experiments.vocabulary import Vocabulary
+from structdep.systems import System
 from structdep.trees import is_projective
 
 Heads = list[NDArray[np.int32]]
@@ -33,7 +34,7 @@ class Corpus:
         return cls(splits, Vocabulary.of(splits["train"], config.min_count))
 
 
-def nearest_trees(sentences: Sequence[Sentence], vocabulary: Vocabulary, system: sd.DeductionSystem) -> Heads:
+def nearest_trees(sentences: Sequence[Sentence], vocabulary: Vocabulary, system: System) -> Heads:
     """For each sentence, the tree of the system's class that has the most of its heads: its own where that is one.
 
     Example:

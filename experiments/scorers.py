@@ -10,6 +10,8 @@ from flax import nnx
 import structdep as sd
 from experiments.encoder import Dropout, Dropped
 from structdep import charts
+from structdep.spanning import all_trees
+from structdep.systems import System
 
 REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
 
@@ -23,12 +25,12 @@ class Parser:
     probabilities of trees; `arcs` has the same trees by arc scores alone.
     """
 
-    best: sd.DeductionSystem
-    once: sd.DeductionSystem
-    arcs: sd.DeductionSystem
+    best: System
+    once: System
+    arcs: System
     tables: Mapping[tuple[str, str], tuple[str, ...]]
 
-    def system(self, loss: str) -> sd.DeductionSystem:
+    def system(self, loss: str) -> System:
         """What is trained with a loss, and decoded with: a likelihood is that of trees."""
         return self.once if loss == "nll" else self.best
 
@@ -39,6 +41,7 @@ HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
 EISNER, MH4 = charts.eisner(), charts.mhk(4)
 MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
 PARSERS = {
+    "mst": Parser(all_trees(), all_trees(), all_trees(), ARCS),
     "eisner": Parser(EISNER, EISNER, EISNER, ARCS),
     "arc-eager": Parser(
         charts.arc_eager(transitions=True),

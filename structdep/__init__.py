@@ -2,6 +2,9 @@
 
 from structdep import charts as charts
 from structdep import losses as losses
+from structdep import pseudo_projective as pseudo_projective
+from structdep import spanning as spanning
+from structdep import transitions as transitions
 from structdep.constraints import Constraints as Constraints
 from structdep.deduction import DeductionSystem as DeductionSystem
 from structdep.distribution import TreeDistribution as TreeDistribution

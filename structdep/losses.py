@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
-from structdep.deduction import DeductionSystem
 from structdep.inside import inside
 from structdep.queries import marginals
 from structdep.scores import Tables, named
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
+from structdep.systems import System
 from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
 
 def hinge(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     heads: ArrayLike,
     lengths: ArrayLike | None = None,
@@ -41,7 +41,7 @@ def hinge(
 
 
 def softmax_margin(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     heads: ArrayLike,
     lengths: ArrayLike | None = None,
@@ -60,7 +60,7 @@ def softmax_margin(
 
 
 def risk(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     heads: ArrayLike,
     lengths: ArrayLike | None = None,
@@ -81,7 +81,7 @@ def risk(
 
 
 def nll(
-    system: DeductionSystem,
+    system: System,
     scores: Tables,
     heads: ArrayLike | Constraints,
     lengths: ArrayLike | None = None,
@@ -108,7 +108,7 @@ def nll(
 
 
 def gold_score(
-    system: DeductionSystem, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None, semiring: Semiring
+    system: System, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None, semiring: Semiring
 ) -> jax.Array:
     """The semiring sum over the derivations of the tree `heads`.
 

@@ -82,7 +82,7 @@ def last_state(made: Experiment) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
 
 
-SLOW = [("mh4-two", "nll"), ("mh4-hybrid", "nll"), ("mh4", "hinge")]
+SLOW = [(mh4, "nll") for mh4 in ("mh4", "mh4-two", "mh4-hybrid")] + [("mh4", "hinge"), ("arc-eager", "nll")]
 TRAINED = [
     pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
     for parser in PARSERS
