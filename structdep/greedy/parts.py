@@ -1,0 +1,147 @@
+"""Scores of second-order parts: arcs, and pairs of arcs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from numpy.typing import ArrayLike
+
+from structdep.constraints import Constraints
+from structdep.deduction import Score
+from structdep.scores import problem
+from structdep.trees import heads_to_arcs
+
+Scores = ArrayLike | Mapping[str, ArrayLike]
+"""Tables by name. `arc`: `[*batch, n+1, n+1]`, `[head, dependent]`, row 0 the root, -inf where there is no arc.
+`grandparent`: `[*batch, n+1, n+1, n+1]`, `[g, h, d]`, for arcs g→h and h→d. `sibling`: `[*batch, n+1, n+1, n+1]`,
+`[h, d, e]`, d < e, for arcs h→d and h→e. The last two are finite, and score 0 where absent. An array means `arc`."""
+
+
+@dataclass(frozen=True)
+class _SecondOrder:
+    """What the boundary asks of a class of trees."""
+
+    name: ClassVar[str] = "second-order parts"
+    trees: ClassVar[str] = "all"
+    unambiguous: ClassVar[bool] = True
+    last: ClassVar[int] = 0
+    declared: ClassVar[dict[str, tuple[Score, int]]] = {
+        name: (Score(name), arity) for name, arity in (("arc", 2), ("grandparent", 3), ("sibling", 3))
+    }
+
+
+class Parts(NamedTuple):
+    """Checked tables `[*batch, n+1, ..]`, 0 where there is no part, `sibling` symmetric; `lengths` `[*batch]`.
+
+    `allowed` says which arcs there are.
+    """
+
+    arc: jax.Array
+    grandparent: jax.Array
+    sibling: jax.Array
+    allowed: jax.Array
+    lengths: jax.Array
+
+    def flat(self) -> Parts:
+        """With one batch axis."""
+        batch_axes = self.lengths.ndim
+        return Parts(*(table.reshape(-1, *table.shape[batch_axes:]) for table in self))
+
+    def checked(self, heads: ArrayLike) -> jax.Array:
+        """Heads of the right shape, `[*batch, n]`."""
+        heads = jnp.asarray(heads)
+        expected = (*self.lengths.shape, self.arc.shape[-1] - 1)
+        if heads.shape != expected:
+            raise ValueError(f"heads have shape {heads.shape}, expected {expected}: one head for each word")
+        return heads
+
+    def score(self, heads: jax.Array) -> jax.Array:
+        """The score of a tree, `[*batch]`; -inf where it has forbidden arcs, or words without head."""
+        tree = heads_to_arcs(heads, self.lengths)
+        uses = tree.astype(self.arc.dtype)
+        total = jnp.sum(self.arc + self.above(uses) + self.beside(uses) / 2, (-2, -1), where=tree)
+        return jnp.where((tree & self.allowed).sum((-2, -1)) == self.lengths, total, -jnp.inf)
+
+    def above(self, uses: jax.Array) -> jax.Array:
+        """For each arc h→d, the sum over g of its part with g→h times the uses of that, `[*batch, n+1, n+1]`."""
+        return _sum("...ghd,...gh->...hd", self.grandparent, uses)
+
+    def below(self, uses: jax.Array) -> jax.Array:
+        """For each arc h→d, the sum over c of its part with d→c times the uses of that."""
+        return _sum("...hdc,...dc->...hd", self.grandparent, uses)
+
+    def beside(self, uses: jax.Array) -> jax.Array:
+        """For each arc h→d, the sum over e of its part with h→e times the uses of that."""
+        return _sum("...hde,...he->...hd", self.sibling, uses)
+
+
+def _sum(subscripts: str, *tables: jax.Array) -> jax.Array:
+    return jnp.einsum(subscripts, *tables, precision=jax.lax.Precision.HIGHEST)
+
+
+def parts(scores: Scores, lengths: ArrayLike | None = None, constraints: Constraints | None = None) -> Parts:
+    """The tables, checked: errors as in `inside`."""
+    given = problem(_SecondOrder(), scores, lengths, constraints)
+    arc = given.tables["arc"]
+    allowed = ~jnp.isneginf(arc)
+    nodes = arc.shape[-1]
+    g, h, d = jnp.indices((nodes,) * 3, sparse=True)
+    chain = (g != h) & (h != d) & (g != d) & (h > 0) & (d > 0)
+    pair = (g != h) & (g != d) & (0 < h) & (h < d)
+
+    def table(name: str, exists: jax.Array) -> jax.Array:
+        if name not in given.tables:
+            return jnp.zeros((*arc.shape, nodes), arc.dtype)
+        return jnp.where(exists & ~jnp.isneginf(given.tables[name]), given.tables[name], 0)
+
+    siblings = table("sibling", pair)
+    return Parts(
+        jnp.where(allowed, arc, 0),
+        table("grandparent", chain),
+        siblings + siblings.swapaxes(-2, -1),
+        allowed,
+        given.lengths,
+    )
+
+
+def score(scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+    """The second-order score of a tree, f32 `[*batch]`: of its arcs, chains of two, and pairs of siblings.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from structdep import greedy
+        >>> tables = {"arc": jnp.ones((4, 4)), "grandparent": jnp.full((4, 4, 4), 10.0)}
+        >>> greedy.score(tables | {"sibling": jnp.full((4, 4, 4), 100.0)}, jnp.array([2, 0, 2]))
+        Array(123., dtype=float32)
+    """
+    made = parts(scores, lengths)
+    return made.score(made.checked(heads))
+
+
+def favour(
+    scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None, first: float = 1.0, second: float = 0.25
+) -> dict[str, jax.Array]:
+    """Scores that lean towards the tree of another parser: `first` is added to its arcs, `second` to its pairs of arcs.
+
+    Parsed by `bgi_pp`, an ensemble of the two (Tchernowitz et al. 2016, who tune `first` in [0.5, 1.5] and `second` in
+    [0.2, 0.3]).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from structdep import greedy
+        >>> greedy.bgi_pp(greedy.favour(jnp.zeros((4, 4)), jnp.array([2, 0, 2])))
+        Array([2, 0, 2], dtype=int32)
+    """
+    made = parts(scores, lengths)
+    tree = heads_to_arcs(made.checked(heads), lengths)
+    chains = tree[..., :, :, None] & tree[..., None, :, :]
+    pairs = tree[..., :, :, None] & tree[..., :, None, :]
+    return {
+        "arc": jnp.where(made.allowed, made.arc + first * tree, -jnp.inf),
+        "grandparent": made.grandparent + second * chains,
+        "sibling": made.sibling + second * pairs,
+    }

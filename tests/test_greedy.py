@@ -1,0 +1,155 @@
+"""Greedy inference with second-order parts against a plain transcription, and against the best tree by enumeration."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import plain_greedy as plain
+import pytest
+from numpy.typing import NDArray
+
+import structdep as sd
+from structdep import greedy
+from structdep.greedy.parts import parts
+from structdep.greedy.search import add, basic, start, values
+from structdep.spanning import all_trees
+from structdep.trees import all_trees as every_tree
+from structdep.trees import check_trees
+
+close = np.testing.assert_allclose
+WORDS = 5
+LENGTHS = np.array([5, 4, 3, 2, 1, 0, 5, 5, 5, 4], np.int32)
+Tables = dict[str, NDArray[np.float32]]
+
+
+def some_tables(seed: int, lengths: NDArray[np.int32] = LENGTHS) -> Tables:
+    """Random tables, with large values in padding, and where there is no part."""
+    rng = np.random.default_rng(seed)
+    shape = (len(lengths), *[WORDS + 1] * 3)
+    tables = {"arc": 1.5 * rng.normal(size=shape[:3])}
+    tables |= {name: rng.normal(size=shape) for name in ("grandparent", "sibling")}
+    for table in tables.values():
+        for row, length in enumerate(lengths):
+            behind = np.max(np.indices(table.shape[1:]), axis=0) > length
+            table[row][behind] = 1e3
+    tables["arc"][:, :, 0] = tables["sibling"][:, :, 3, 2] = tables["grandparent"][:, 2, 1, 2] = 1e3
+    tables["arc"][:, np.arange(WORDS + 1), np.arange(WORDS + 1)] = 1e3
+    return {name: table.astype(np.float32) for name, table in tables.items()}
+
+
+def sentences(tables: Tables) -> Iterator[tuple[int, int, plain.Parts]]:
+    """The row, length and parts of each sentence with words."""
+    for row, length in enumerate(LENGTHS.tolist()):
+        own = {name: table[(row, *[slice(length + 1)] * (table.ndim - 1))] for name, table in tables.items()}
+        if length:
+            yield row, length, plain.parts_of(own)
+
+
+def test_scores_of_trees() -> None:
+    tables = some_tables(0)
+    heads = np.array([np.pad(every_tree(n)[n * 7 % len(every_tree(n))] if n else [], (0, WORDS - n)) for n in LENGTHS])
+    found = greedy.score(tables, heads.astype(int), LENGTHS)
+    for row, length, own in sentences(tables):
+        close(found[row], plain.score(own, plain.arcs_of(heads[row, :length].astype(int))), rtol=1e-5, atol=1e-5)
+    assert found[5] == 0
+
+
+PARSERS: dict[str, tuple[Callable[..., jax.Array], dict[str, Any], Callable[[plain.Parts], Any]]] = {
+    "bgi": (greedy.bgi, {}, plain.Basic),
+    "bgi+b": (greedy.bgi, {"beam": 3}, plain.Basic),
+    "bgi-pp": (greedy.bgi_pp, {}, lambda parts: plain.PartialPredictions(parts, 1.0, 0.35)),
+    "bgi-pp+b": (
+        greedy.bgi_pp,
+        {"beta": 0.5, "gamma": 0.2, "beam": 3},
+        lambda parts: plain.PartialPredictions(parts, 0.5, 0.2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_parsers_do_as_published(name: str) -> None:
+    parser, options, rule = PARSERS[name]
+    tables = some_tables(1)
+    tables["arc"][0, 2, 1] = tables["arc"][6, 1:, 3] = tables["arc"][7, 0, 1:4] = -np.inf
+    heads = np.asarray(parser(tables, LENGTHS, **options))
+    assert heads.dtype == np.int32
+    for row, length, own in sentences(tables):
+        expected = plain.search(rule(own), length, options.get("beam", 1))
+        assert expected is not None and heads[row].tolist() == plain.heads_of(expected) + [0] * (WORDS - length)
+
+
+def test_swaps_are_the_best_ones() -> None:
+    tables = some_tables(2)
+    tables["arc"][0, 2, 1] = tables["arc"][6, 1:4, 5] = -np.inf
+    chain = np.where(np.arange(WORDS) < LENGTHS[:, None], np.arange(WORDS), 0)
+    for times in (1, 3):
+        heads = np.asarray(greedy.improve(tables, chain, LENGTHS, times))
+        for row, length, own in sentences(tables):
+            expected = plain.improved(own, plain.arcs_of(chain[row, :length]), times)
+            assert heads[row, :length].tolist() == plain.heads_of(expected)
+
+
+def test_values_of_arcs_add_up_to_twice_what_the_tree_lacks() -> None:
+    """In any order: all parts, less twice those of the tree."""
+    tables = {name: table[0] for name, table in some_tables(3).items()}
+    made = parts(tables)
+    everything = sum(plain.parts_of(tables).values())
+    rng = np.random.default_rng(3)
+    for heads in every_tree(WORDS)[[5, 500, 1000, 1290]]:
+        tree = start(made, basic(made))
+        for word in rng.permutation(WORDS) + 1:
+            value = values(made, basic(made), tree)[heads[word - 1], word]
+            tree = add(made, tree, value, jnp.asarray(heads[word - 1]), jnp.asarray(word))
+        score = plain.score(plain.parts_of(tables), plain.arcs_of(heads))
+        close(tree.value, everything - 2 * score, rtol=1e-4, atol=1e-3)
+
+
+def test_favoured_trees_win() -> None:
+    tables = some_tables(4)
+    trees = np.asarray(sd.argmax(all_trees(), tables["arc"] * -1, LENGTHS))
+    assert jnp.array_equal(greedy.bgi_pp(greedy.favour(tables, trees, LENGTHS, 50.0, 20.0), LENGTHS), trees)
+    favoured, plainly = (greedy.score(t, trees, LENGTHS) for t in (greedy.favour(tables, trees, LENGTHS), tables))
+    for row, length, own in sentences(tables):
+        pairs = sum(part <= plain.arcs_of(trees[row, :length]) for part in own) - length
+        close(favoured[row] - plainly[row], length + 0.25 * pairs, rtol=1e-4, atol=1e-3)
+
+
+def test_how_often_the_best_tree_is_found() -> None:
+    """In 300 sentences of five words 26 % of the trees, 50 % with partial predictions, 79 % with a beam and swaps."""
+    tables = some_tables(5, np.full(300, WORDS, np.int32))
+    every = every_tree(WORDS)
+    uses = (every[:, None] == np.arange(WORDS + 1)[:, None]).astype(np.float32)
+    uses = np.pad(uses, [(0, 0), (0, 0), (1, 0)])
+    made = parts(tables)
+    arcs, chains, pairs = (np.asarray(t, np.float64) for t in (made.arc, made.grandparent, made.sibling / 2))
+    totals = np.einsum("thd,bhd->bt", uses, arcs) + np.einsum("tgh,thd,bghd->bt", uses, uses, chains, optimize=True)
+    totals += np.einsum("thd,the,bhde->bt", uses, uses, pairs, optimize=True)
+
+    def share(parser: Callable[..., jax.Array], **options: int) -> float:
+        heads = parser(tables, **options)
+        check_trees(heads)
+        scores = np.asarray(greedy.score(tables, heads))
+        assert (scores <= totals.max(1) + 1e-3).all()
+        return float(np.isclose(scores, totals.max(1), atol=1e-3).mean())
+
+    basic_share, share_pp = share(greedy.bgi), share(greedy.bgi_pp)
+    with_beam, with_swaps = share(greedy.bgi_pp, beam=3), share(greedy.bgi_pp, swaps=5)
+    both = share(greedy.bgi_pp, beam=3, swaps=5)
+    assert 0.2 < basic_share < 0.45 < share_pp < 0.65 < min(with_beam, with_swaps) < 0.75 < both
+
+
+def test_dead_ends_and_wrong_input() -> None:
+    scores = np.full((4, 4), -np.inf, np.float32)
+    scores[[0, 1, 2, 1], [1, 2, 1, 3]] = [1.0, -5.0, 5.0, 0.0]
+    assert greedy.bgi(scores).tolist() == greedy.bgi_pp(scores).tolist() == [-1, -1, -1]
+    assert greedy.bgi(scores, beam=3).tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match=r"second-order parts has no score 'cousin', it declares .*'grandparent'"):
+        greedy.bgi({"cousin": scores})
+    with pytest.raises(ValueError, match="a beam holds at least one tree, not 0"):
+        greedy.bgi_pp(scores, beam=0)
+    with pytest.raises(ValueError, match=r"heads have shape \(2,\), expected \(3,\)"):
+        greedy.score(scores, np.array([0, 1]))
+    with pytest.raises(ValueError, match=r"'arc' \(4, 4\) and 'sibling' \(3, 3, 3\) do not fit"):
+        greedy.bgi({"arc": scores, "sibling": np.zeros((3, 3, 3), np.float32)})
