@@ -1,6 +1,8 @@
 """Differentiable structured prediction of dependency trees: deduction systems, run as charts over semirings, in JAX."""
 
 from structdep import charts as charts
+from structdep import conversions as conversions
+from structdep import greedy as greedy
 from structdep import losses as losses
 from structdep import pseudo_projective as pseudo_projective
 from structdep import spanning as spanning
