@@ -42,20 +42,20 @@ def lies_below(arcs: Tree, node: int, top: int) -> bool:
     return node == top
 
 
-def lost_arcs(graph: Tree, tree: Tree, arc: Arc) -> Tree:
-    """Arcs with the same dependent, and arcs that close a cycle."""
-    new = tree | {arc}
-    return frozenset((x, y) for x, y in graph - new if y == arc[1] or lies_below(new, x, y))
+def lost_arcs(graph: Tree, tree: Tree, arc: Arc, single_root: bool) -> Tree:
+    """Arcs with the same dependent, and arcs that close a cycle; with a single root, arcs from it to other words."""
+    new, is_root = tree | {arc}, single_root and arc[0] == 0
+    return frozenset((x, y) for x, y in graph - new if y == arc[1] or lies_below(new, x, y) or (is_root and x == 0))
 
 
 class Basic:
     """Algorithm 1."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, parts: Parts, single_root: bool = False) -> None:
+        self.parts, self.single_root = parts, single_root
 
     def value(self, graph: Tree, tree: Tree, arc: Arc) -> float:
-        lost = lost_arcs(graph, tree, arc)
+        lost = lost_arcs(graph, tree, arc, self.single_root)
         gain = sum(w for part, w in self.parts.items() if part <= tree | {arc} and not part <= tree)
         return sum(w for part, w in self.parts.items() if part <= graph and part & lost) - gain
 
@@ -63,8 +63,8 @@ class Basic:
 class PartialPredictions:
     """Algorithm 2."""
 
-    def __init__(self, parts: Parts, beta: float, gamma: float) -> None:
-        self.parts, self.gamma = parts, gamma
+    def __init__(self, parts: Parts, beta: float, gamma: float, single_root: bool = False) -> None:
+        self.parts, self.gamma, self.single_root = parts, gamma, single_root
         weights = {arc: math.exp(beta * parts[frozenset([arc])]) for part in parts for arc in part}
         self.choice = {a: w / sum(x for b, x in weights.items() if b[1] == a[1]) for a, w in weights.items()}
 
@@ -72,7 +72,7 @@ class PartialPredictions:
         return math.prod(self.choice[arc] for arc in part - tree)
 
     def value(self, graph: Tree, tree: Tree, arc: Arc) -> float:
-        lost = lost_arcs(graph, tree, arc)
+        lost = lost_arcs(graph, tree, arc, self.single_root)
         alive = [(part, w) for part, w in self.parts.items() if part <= graph]
         gain = sum(w * self.probability(part, tree | {arc}) for part, w in alive if arc in part)
         loss = sum(w * self.probability(part, tree) for part, w in alive if part & lost)
@@ -87,7 +87,7 @@ def search(rule: Basic | PartialPredictions, words: int, beam: int = 1) -> Tree 
         options = []
         for value, graph, tree in hypotheses:
             for arc in sorted(a for a in graph - tree if a[1] not in {d for _, d in tree}):
-                rest = graph - lost_arcs(graph, tree, arc)
+                rest = graph - lost_arcs(graph, tree, arc, rule.single_root)
                 options.append((value + rule.value(graph, tree, arc), rest, tree | {arc}))
         hypotheses = []
         for option in sorted(options, key=lambda option: option[0]):
@@ -96,10 +96,10 @@ def search(rule: Basic | PartialPredictions, words: int, beam: int = 1) -> Tree 
     return max((tree for *_, tree in hypotheses), key=lambda tree: score(rule.parts, tree), default=None)
 
 
-def swaps(tree: Tree, allowed: Tree) -> Iterator[Tree]:
+def swaps(tree: Tree, allowed: Tree, single_root: bool) -> Iterator[Tree]:
     """All trees that one swap of a word's head leads to."""
     heads = {d: h for h, d in tree}
-    for new, word in sorted(allowed - tree):
+    for new, word in sorted(arc for arc in allowed - tree if arc[0] or not single_root):
         old, moved = heads[word], set[Arc]()
         if lies_below(tree, new, word):
             way = new
@@ -111,8 +111,8 @@ def swaps(tree: Tree, allowed: Tree) -> Iterator[Tree]:
             yield swapped
 
 
-def improved(parts: Parts, tree: Tree, times: int) -> Tree:
+def improved(parts: Parts, tree: Tree, times: int, single_root: bool = False) -> Tree:
     allowed = frozenset(arc for part in parts for arc in part)
     for _ in range(times):
-        tree = max([tree, *swaps(tree, allowed)], key=lambda tree: score(parts, tree))
+        tree = max([tree, *swaps(tree, allowed, single_root)], key=lambda tree: score(parts, tree))
     return tree

@@ -9,12 +9,15 @@ from structdep.greedy.parts import Parts
 from structdep.trees import heads_to_arcs
 
 
-def improved(parts: Parts, heads: jax.Array, swaps: int) -> jax.Array:
-    """The heads of one sentence's words, int32 `[n]`, after so many swaps, or as soon as none improves the tree."""
-    return jax.lax.fori_loop(0, swaps, lambda _, heads: _swap(parts, heads), heads)
+def improved(parts: Parts, heads: jax.Array, swaps: int, single_root: bool) -> jax.Array:
+    """The heads of one sentence's words, int32 `[n]`, after so many swaps, or as soon as none improves the tree.
+
+    With `single_root`, a word is hung below the root only in the place of its head.
+    """
+    return jax.lax.fori_loop(0, swaps, lambda _, heads: _swap(parts, heads, single_root), heads)
 
 
-def _swap(parts: Parts, heads: jax.Array) -> jax.Array:
+def _swap(parts: Parts, heads: jax.Array, single_root: bool) -> jax.Array:
     """With another head for one word; if that lies below the word, the word's dependent on the way there moves up."""
     tree = heads_to_arcs(heads, parts.lengths)
     below = _below(tree)
@@ -22,6 +25,7 @@ def _swap(parts: Parts, heads: jax.Array) -> jax.Array:
     on_the_way = jnp.matmul(tree * nodes, below, precision=jax.lax.Precision.HIGHEST).astype(int)
     old = jnp.pad(jnp.maximum(heads, 0), (1, 0))
     gain = _gains(parts, tree, below > 0, on_the_way, old)
+    gain = gain.at[0].set(-jnp.inf) if single_root else gain
     new, word = jnp.unravel_index(jnp.argmax(gain), gain.shape)
     moved = jnp.where(below[word, new] > 0, on_the_way[word, new], word)
     swapped = old.at[moved].set(old[word]).at[word].set(new)

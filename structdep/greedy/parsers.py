@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
 from structdep.greedy.improvement import improved
+from structdep.greedy.partial_trees import basic, partial_predictions
 from structdep.greedy.parts import Parts, Scores, parts
-from structdep.greedy.search import basic, partial_predictions, search
+from structdep.greedy.search import search
 from structdep.trees import check_trees_unless_traced
 
 
@@ -22,6 +23,7 @@ def bgi(
     *,
     beam: int = 1,
     swaps: int = 0,
+    single_root: bool = False,
 ) -> jax.Array:
     """Basic greedy inference: a part counts, in full, when it is lost or complete. See `bgi_pp`.
 
@@ -31,7 +33,7 @@ def bgi(
         >>> greedy.bgi(jnp.zeros((3, 3)).at[[2, 0], [1, 2]].set(1.0))
         Array([2, 0], dtype=int32)
     """
-    return _parse(parts(scores, lengths, constraints), None, beam, swaps)
+    return _parse(parts(scores, lengths, constraints), None, beam, swaps, single_root)
 
 
 def bgi_pp(
@@ -43,6 +45,7 @@ def bgi_pp(
     gamma: float | jax.Array = 0.35,
     beam: int = 1,
     swaps: int = 0,
+    single_root: bool = False,
 ) -> jax.Array:
     """Basic greedy inference with partial part predictions: `heads` int32 `[*batch, n]`, 0 in padding.
 
@@ -55,6 +58,7 @@ def bgi_pp(
         lengths, constraints: as in `inside`.
         beam: how many partial trees are kept.
         swaps: how often the tree is improved afterwards; see `improve`.
+        single_root: whether exactly one word depends on the root.
 
     Raises:
         TypeError, ValueError: as `inside`; or a `beam` below 1.
@@ -67,13 +71,21 @@ def bgi_pp(
         Array([2, 3, 0], dtype=int32)
     """
     tuned = (jnp.asarray(beta, float), jnp.asarray(gamma, float))
-    return _parse(parts(scores, lengths, constraints), tuned, beam, swaps)
+    return _parse(parts(scores, lengths, constraints), tuned, beam, swaps, single_root)
 
 
-def improve(scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None, swaps: int = 5) -> jax.Array:
+def improve(
+    scores: Scores,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
+    swaps: int = 5,
+    *,
+    single_root: bool = False,
+) -> jax.Array:
     """The tree after up to `swaps` times the best swap of a word's head: int32 `[*batch, n]`.
 
-    If the new head lies below the word, the word's dependent on the way there gets the word's old head.
+    If the new head lies below the word, the word's dependent on the way there gets the word's old head. With
+    `single_root`, that alone can be the root.
 
     Example:
         >>> import jax.numpy as jnp
@@ -84,27 +96,29 @@ def improve(scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None, 
     check_trees_unless_traced(heads, lengths)
     made = parts(scores, lengths)
     heads = made.checked(heads)
-    return _shaped(made, _improve(made.flat(), heads.reshape(-1, heads.shape[-1]), swaps))
+    return _shaped(made, _improve(made.flat(), heads.reshape(-1, heads.shape[-1]), swaps, single_root))
 
 
-def _parse(made: Parts, tuned: tuple[jax.Array, jax.Array] | None, beam: int, swaps: int) -> jax.Array:
+def _parse(
+    made: Parts, tuned: tuple[jax.Array, jax.Array] | None, beam: int, swaps: int, single_root: bool
+) -> jax.Array:
     if beam < 1:
         raise ValueError(f"a beam holds at least one tree, not {beam}")
     flat = made.flat()
-    return _shaped(made, _improve(flat, _search(flat, tuned, beam), swaps))
+    return _shaped(made, _improve(flat, _search(flat, tuned, beam, single_root), swaps, single_root))
 
 
-@partial(jax.jit, static_argnums=2)
-def _search(made: Parts, tuned: tuple[jax.Array, jax.Array] | None, beam: int) -> jax.Array:
+@partial(jax.jit, static_argnums=(2, 3))
+def _search(made: Parts, tuned: tuple[jax.Array, jax.Array] | None, beam: int, single_root: bool) -> jax.Array:
     def of_sentence(own: Parts) -> jax.Array:
-        return search(own, basic(own) if tuned is None else partial_predictions(own, *tuned), beam)
+        return search(own, basic(own) if tuned is None else partial_predictions(own, *tuned), beam, single_root)
 
     return jax.vmap(of_sentence)(made)
 
 
-@partial(jax.jit, static_argnums=2)
-def _improve(made: Parts, heads: jax.Array, swaps: int) -> jax.Array:
-    return jax.vmap(partial(improved, swaps=swaps))(made, heads)
+@partial(jax.jit, static_argnums=(2, 3))
+def _improve(made: Parts, heads: jax.Array, swaps: int, single_root: bool) -> jax.Array:
+    return jax.vmap(partial(improved, swaps=swaps, single_root=single_root))(made, heads)
 
 
 def _shaped(made: Parts, heads: jax.Array) -> jax.Array:

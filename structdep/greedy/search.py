@@ -1,164 +1,24 @@
-"""Greedy inference over all trees with second-order parts (Tchernowitz, Yedidsion, Reichart 2016).
-
-Arc by arc a tree is made. An arc's value is the weight of the parts that are lost with it, because they contain an arc
-with the same dependent or one that would close a cycle, less the weight of the parts that are gained. Each part counts
-in proportion to the uses of its other arcs: 1 of those in the tree, 0 of those that are lost, and in between a guess.
-The arc of least value is added. All sums are kept up to date, so that a step takes O(n^2) of a tree's O(n^3).
-"""
+"""Greedy search over all trees: the arc of least value is added, n times; with a beam, to several partial trees."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 
+from structdep.greedy.partial_trees import Partial, Rule, add, start, values
 from structdep.greedy.parts import Parts
 
 
-class Rule(NamedTuple):
-    """The uses of arcs that are still open, `[n+1, n+1]`, and the weight, in what is lost and in what is gained.
+def search(parts: Parts, rule: Rule, beam: int, single_root: bool) -> jax.Array:
+    """The heads of one sentence's words, int32 `[n]`; -1 if no tree is found. `beam` partial trees are kept.
 
-    Without uses of their own, `gained` are the same as `lost`.
+    With `single_root`, arcs from the root are lost with any other of them.
     """
-
-    lost: jax.Array
-    gained: jax.Array | None
-    lost_weight: float | jax.Array
-    gained_weight: float | jax.Array
-
-
-def basic(parts: Parts) -> Rule:
-    """Parts count in full when they are lost, or complete (algorithm 1)."""
-    ones = jnp.ones_like(parts.arc)
-    return Rule(ones, jnp.zeros_like(ones), 1.0, 1.0)
-
-
-def partial_predictions(parts: Parts, beta: jax.Array, gamma: jax.Array) -> Rule:
-    """Words choose their heads with p ∝ exp(beta · score), unless they have one (algorithm 2)."""
-    choice = jax.nn.softmax(beta * parts.arc, axis=0, where=parts.allowed)
-    return Rule(choice, None, gamma, 1 - gamma)
-
-
-class Uses(NamedTuple):
-    """Uses of arcs, `[n+1, n+1]`, and for each arc the parts with another, in proportion to the uses of that.
-
-    `above` are parts with an arc into its head, `others` those with an arc from its dependent, or from its head.
-    """
-
-    uses: jax.Array
-    above: jax.Array
-    others: jax.Array
-
-    @classmethod
-    def of(cls, parts: Parts, uses: jax.Array) -> Uses:
-        return cls(uses, parts.above(uses), parts.below(uses) + parts.beside(uses))
-
-    def replace(self, parts: Parts, word: jax.Array, into: jax.Array) -> Uses:
-        """With other uses of the arcs into a word, `[n+1]`."""
-        change = into - self.uses[:, word]
-        chains = parts.grandparent[:, word]
-        return Uses(
-            self.uses.at[:, word].set(into),
-            self.above.at[word].add(jnp.sum(chains * change[:, None], 0)),
-            self.others + parts.grandparent[:, :, word] * change + parts.sibling[:, :, word] * change[:, None],
-        )
-
-    def weight(self, parts: Parts) -> jax.Array:
-        """The weight of the parts that contain an arc."""
-        return parts.arc + self.above + self.others
-
-
-class Partial(NamedTuple):
-    """A partial tree of one sentence, all its arrays over the nodes 0..n.
-
-    Args:
-        value: the sum of the values of its arcs; inf if there is no such tree.
-        heads: -1 where there is none.
-        tops: of each node, the root of its subtree.
-        open: bool `[n+1, n+1]`, the arcs that may still be added, and those that have been.
-        lost, gained: uses of arcs in what is lost, and in what is gained.
-        cycles: `[v, r]`, the weight of the chains w→r→v, for w in the subtree of v, with w→r in use.
-        closing: `[u, v]`, the weight of the chain u→v→r, r being the top of u.
-    """
-
-    value: jax.Array
-    heads: jax.Array
-    tops: jax.Array
-    open: jax.Array
-    lost: Uses
-    gained: Uses | None
-    cycles: jax.Array
-    closing: jax.Array
-
-
-def start(parts: Parts, rule: Rule) -> Partial:
-    """No arc at all."""
-    nodes = jnp.arange(len(parts.arc))
-    none = jnp.zeros_like(parts.arc)
-    lost = Uses.of(parts, jnp.where(parts.allowed, rule.lost, 0))
-    gained = None if rule.gained is None else Uses.of(parts, jnp.where(parts.allowed, rule.gained, 0))
-    return Partial(jnp.zeros((), none.dtype), jnp.full_like(nodes, -1), nodes, parts.allowed, lost, gained, none, none)
-
-
-def values(parts: Parts, rule: Rule, tree: Partial) -> jax.Array:
-    """The value of the tree with each arc added, `[n+1, n+1]`; inf where it cannot be."""
-    possible = tree.open & (tree.heads < 0) & ~jnp.isinf(tree.value)
-    gain = (tree.lost if tree.gained is None else tree.gained).weight(parts)
-    value = rule.lost_weight * _lost(parts, tree) - rule.gained_weight * gain
-    return jnp.where(possible, tree.value + value, jnp.inf)
-
-
-def _lost(parts: Parts, tree: Partial) -> jax.Array:
-    """The weight of the parts that are lost with each arc u→v: with arcs into v, or from below v into the top of u.
-
-    What contains both would count twice: the chains u'→v→top and w→top→v.
-    """
-    uses, above, _ = tree.lost
-    weight = uses * tree.lost.weight(parts)
-    is_top = (tree.tops[:, None] == jnp.arange(len(tree.tops))).astype(weight.dtype)
-    from_below = _product(is_top.T, weight) - uses * above - uses.T * tree.cycles
-    into_top = _product(is_top, from_below.T)
-    own = uses * (_product(is_top, uses.T) * tree.closing + jnp.diag(is_top)[:, None] * tree.cycles.T)
-    return weight.sum(0) - weight + into_top + own
-
-
-def _product(a: jax.Array, b: jax.Array) -> jax.Array:
-    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
-
-
-def add(parts: Parts, tree: Partial, value: jax.Array, head: jax.Array, word: jax.Array) -> Partial:
-    """The tree with another arc."""
-    nodes = jnp.arange(len(tree.tops))
-    top, below = tree.tops[head], tree.tops == word
-    tops = jnp.where(below, top, tree.tops)
-    chosen = nodes == head
-
-    def update(uses: Uses) -> Uses:
-        uses = uses.replace(parts, word, chosen.astype(uses.uses.dtype))
-        return uses.replace(parts, top, jnp.where(below, 0, uses.uses[:, top]))
-
-    lost, gained = update(tree.lost), tree.gained and update(tree.gained)
-    into_top = jnp.where(tops[:, None] == nodes, parts.grandparent[:, top] * lost.uses[:, top, None], 0)
-    from_top = jnp.where((tops == top)[:, None], parts.grandparent[:, :, top] * lost.uses, 0)
-    is_open = tree.open.at[:, word].set(chosen)
-    return Partial(
-        value,
-        tree.heads.at[word].set(head),
-        tops,
-        is_open.at[:, top].set(is_open[:, top] & ~below),
-        lost,
-        gained,
-        tree.cycles.at[:, top].set(into_top.sum(0)).at[top].set(from_top.sum(0)),
-        jnp.where(below[:, None], parts.grandparent[:, :, top], tree.closing),
-    )
-
-
-def search(parts: Parts, rule: Rule, beam: int) -> jax.Array:
-    """The heads of one sentence's words, int32 `[n]`; -1 if no tree is found. `beam` partial trees are kept."""
 
     def step(number: jax.Array, trees: Partial) -> Partial:
-        following = _following(parts, rule, trees)
+        following = _following(parts, rule, trees, single_root)
         return jax.tree.map(lambda old, new: jnp.where(number < parts.lengths, new, old), trees, following)
 
     nodes = len(parts.arc)
@@ -171,10 +31,10 @@ def search(parts: Parts, rule: Rule, beam: int) -> jax.Array:
     return jnp.where(jnp.isneginf(scores[best]), -1, heads[best]).astype(jnp.int32)
 
 
-def _following(parts: Parts, rule: Rule, trees: Partial) -> Partial:
+def _following(parts: Parts, rule: Rule, trees: Partial, single_root: bool) -> Partial:
     """The best partial trees with one arc more, all different."""
     beam, nodes = trees.heads.shape
-    options = jax.vmap(lambda tree: values(parts, rule, tree))(trees)
+    options = jax.vmap(partial(values, parts, rule, single_root=single_root))(trees)
     chosen = []
     for _ in range(beam):
         number, head, word = jnp.unravel_index(jnp.argmin(options), options.shape)
@@ -186,4 +46,5 @@ def _following(parts: Parts, rule: Rule, trees: Partial) -> Partial:
         options = jnp.where(is_same, jnp.inf, options)
     value, number, head, word = (jnp.stack(column) for column in zip(*chosen, strict=True))
     parents = jax.tree.map(lambda leaf: leaf[number], trees)
-    return jax.vmap(lambda tree, *arc: add(parts, tree, *arc))(parents, value, head, word)
+    extend = partial(add, parts, single_root=single_root)
+    return jax.vmap(extend)(parents, value, head, word)
