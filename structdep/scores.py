@@ -175,7 +175,8 @@ def _lengths(lengths: ArrayLike | None, batch: tuple[int, ...], words: int) -> j
             "give the number of words of each sentence"
         )
     if lengths.size and not isinstance(lengths, jax.core.Tracer):
-        least, most = int(lengths.min()), int(lengths.max())
+        given = np.asarray(lengths)  # jax would trace the comparison, within jit
+        least, most = int(given.min()), int(given.max())
         if least < 0 or most > words:
             raise ValueError(
                 f"lengths go from {least} to {most}, but scores have room for 0 to {words} words "

@@ -165,6 +165,14 @@ def test_shapes_and_types_are_refused_inside_jit_too() -> None:
         jax.jit(inside)(ARCS, LENGTHS[:2] * 1.0)
 
 
+def test_lengths_that_jit_does_not_trace_are_checked() -> None:
+    """Arrays that a compiled function closes over are known when it is traced."""
+    assert jnp.array_equal(jax.jit(lambda s: inside(s, jnp.array([3, 2])))(ARCS), jnp.zeros(2))
+    lengths = jnp.array([3, 4])
+    with pytest.raises(ValueError, match="lengths go from 3 to 4, but scores have room for 0 to 3 words"):
+        jax.jit(lambda s: inside(s, lengths))(ARCS)
+
+
 def test_nan_scores_are_refused_where_jax_debugs_nans() -> None:
     scores = ARCS.copy()
     scores[1, 2, 3] = scores[1, 3, 1] = np.nan
