@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import structdep as sd
+from benchmarks.greedy import best_scores
 from structdep import greedy
 from structdep.greedy.partial_trees import add, basic, start, values
 from structdep.greedy.parts import parts
@@ -130,20 +131,14 @@ def test_favoured_trees_win() -> None:
 def test_how_often_the_best_tree_is_found() -> None:
     """In 300 sentences of five words 26 % of the trees, 50 % with partial predictions, 79 % with a beam and swaps."""
     tables = some_tables(5, np.full(300, WORDS, np.int32))
-    every = every_tree(WORDS)
-    uses = (every[:, None] == np.arange(WORDS + 1)[:, None]).astype(np.float32)
-    uses = np.pad(uses, [(0, 0), (0, 0), (1, 0)])
-    made = parts(tables)
-    arcs, chains, pairs = (np.asarray(t, np.float64) for t in (made.arc, made.grandparent, made.sibling / 2))
-    totals = np.einsum("thd,bhd->bt", uses, arcs) + np.einsum("tgh,thd,bghd->bt", uses, uses, chains, optimize=True)
-    totals += np.einsum("thd,the,bhde->bt", uses, uses, pairs, optimize=True)
+    best = np.asarray(best_scores(tables))
 
     def share(parser: Callable[..., jax.Array], **options: int) -> float:
         heads = parser(tables, **options)
         check_trees(heads)
         scores = np.asarray(greedy.score(tables, heads))
-        assert (scores <= totals.max(1) + 1e-3).all()
-        return float(np.isclose(scores, totals.max(1), atol=1e-3).mean())
+        assert (scores <= best + 1e-3).all()
+        return float(np.isclose(scores, best, atol=1e-3).mean())
 
     basic_share, share_pp = share(greedy.bgi), share(greedy.bgi_pp)
     with_beam, with_swaps = share(greedy.bgi_pp, beam=3), share(greedy.bgi_pp, swaps=5)
@@ -151,10 +146,75 @@ def test_how_often_the_best_tree_is_found() -> None:
     assert 0.2 < basic_share < 0.45 < share_pp < 0.65 < min(with_beam, with_swaps) < 0.75 < both
 
 
+def test_the_best_scores_of_the_benchmark() -> None:
+    """By the plain sets of parts."""
+    tables = {name: table[:2] for name, table in some_tables(6, np.full(2, 4, np.int32)).items()}
+    tables = {name: table[(slice(None), *[slice(5)] * (table.ndim - 1))] for name, table in tables.items()}
+    for row, found in enumerate(best_scores(tables)):
+        own = plain.parts_of({name: table[row] for name, table in tables.items()})
+        close(found, max(plain.score(own, plain.arcs_of(heads)) for heads in every_tree(4)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_a_class_of_trees_in_the_place_of_a_system(single_root: bool) -> None:
+    """Its tree is that of the parser, its value the tree's score, its gradient the tree's parts."""
+    tables, system = some_tables(7), greedy.second_order(gamma=0.3, swaps=2, single_root=single_root)
+    heads = greedy.bgi_pp(tables, LENGTHS, gamma=0.3, swaps=2, single_root=single_root)
+    assert jnp.array_equal(sd.argmax(system, tables, LENGTHS), heads)
+    value, pull = jax.vjp(lambda t: sd.inside(system, t, LENGTHS), tables)
+    close(value, greedy.score(tables, heads, LENGTHS), rtol=1e-5)
+    (uses,) = pull(jnp.ones_like(value))
+    expected = {name: np.zeros_like(table) for name, table in tables.items()}
+    for row, length, own in sentences(tables):
+        tree = plain.arcs_of(heads[row, :length])
+        for part in (sorted(part) for part in own if part <= tree):
+            expected[_name(part)][(row, *_nodes(part))] = 1
+    for name, table in expected.items():
+        close(uses[name], table, atol=1e-6)
+
+
+def _name(part: list[plain.Arc]) -> str:
+    return "arc" if len(part) == 1 else "sibling" if part[0][0] == part[1][0] else "grandparent"
+
+
+def _nodes(part: list[plain.Arc]) -> tuple[int, ...]:
+    if len(part) == 1:
+        return part[0]
+    (g, h), (k, d) = part
+    return (g, h, d) if g == k or h == k else (k, d, h)
+
+
+def test_hinge_loss_against_the_tree_that_is_found() -> None:
+    """Of scores plus cost; 0 where it is the gold tree, or worse."""
+    tables, system = some_tables(8), greedy.second_order()
+    gold = np.asarray(sd.argmax(all_trees(), tables["arc"], LENGTHS))
+    wrong = np.arange(WORDS + 1)[:, None] != np.pad(gold, [(0, 0), (1, 0)])[:, None]
+    costly = tables | {"arc": tables["arc"] + wrong.astype(np.float32)}
+    found = greedy.bgi_pp(costly, LENGTHS, swaps=5)
+    difference = greedy.score(costly, found, LENGTHS) - greedy.score(tables, gold, LENGTHS)
+    loss, slope = jax.value_and_grad(lambda t: sd.losses.hinge(system, t, gold, LENGTHS).sum())(tables)
+    close(sd.losses.hinge(system, tables, gold, LENGTHS), np.maximum(difference, 0), rtol=1e-4, atol=1e-4)
+    close(loss, np.maximum(difference, 0).sum(), rtol=1e-4)
+    assert all(np.isfinite(table).all() and np.asarray(table).any() for table in slope.values())
+    favoured = greedy.favour(tables, gold, LENGTHS, 100.0, 50.0)
+    assert not sd.losses.hinge(system, favoured, gold, LENGTHS).any()
+
+
+def test_what_second_order_scores_have_no_algorithm_for() -> None:
+    tables, system = some_tables(9), greedy.second_order()
+    with pytest.raises(ValueError, match="for MaxPlus and CostAugmented alone, none for LogSum"):
+        sd.inside(system, tables, LENGTHS, sd.LogSum)
+    with pytest.raises(ValueError, match=r"none for SingleRoot; for single roots write second_order\(single_root=True"):
+        sd.argmax(system, tables, LENGTHS, single_root=True)
+    tables["grandparent"][0, 0, 1, 2] = np.nan
+    assert np.isnan(sd.inside(system, tables, LENGTHS)).tolist() == [True] + [False] * 9
+    assert sd.argmax(system, tables, LENGTHS)[0].tolist() == [-1] * WORDS
+
+
 def test_dead_ends_and_wrong_input() -> None:
     scores = np.full((4, 4), -np.inf, np.float32)
     scores[[0, 1, 2, 1], [1, 2, 1, 3]] = [1.0, -5.0, 5.0, 0.0]
-    assert greedy.bgi(scores).tolist() == [-1, -1, -1]
+    assert greedy.bgi(scores).tolist() == greedy.bgi_pp(scores).tolist() == [-1, -1, -1]
     assert greedy.bgi(scores, beam=3).tolist() == [0, 1, 1]
     with pytest.raises(ValueError, match=r"second-order parts has no score 'cousin', it declares .*'grandparent'"):
         greedy.bgi({"cousin": scores})

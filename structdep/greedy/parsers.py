@@ -33,7 +33,7 @@ def bgi(
         >>> greedy.bgi(jnp.zeros((3, 3)).at[[2, 0], [1, 2]].set(1.0))
         Array([2, 0], dtype=int32)
     """
-    return _parse(parts(scores, lengths, constraints), None, beam, swaps, single_root)
+    return parse(parts(scores, lengths, constraints), None, beam, swaps, single_root)
 
 
 def bgi_pp(
@@ -71,7 +71,7 @@ def bgi_pp(
         Array([2, 3, 0], dtype=int32)
     """
     tuned = (jnp.asarray(beta, float), jnp.asarray(gamma, float))
-    return _parse(parts(scores, lengths, constraints), tuned, beam, swaps, single_root)
+    return parse(parts(scores, lengths, constraints), tuned, beam, swaps, single_root)
 
 
 def improve(
@@ -99,9 +99,10 @@ def improve(
     return _shaped(made, _improve(made.flat(), heads.reshape(-1, heads.shape[-1]), swaps, single_root))
 
 
-def _parse(
+def parse(
     made: Parts, tuned: tuple[jax.Array, jax.Array] | None, beam: int, swaps: int, single_root: bool
 ) -> jax.Array:
+    """The heads that are found; with partial predictions where there are their `beta` and `gamma`."""
     if beam < 1:
         raise ValueError(f"a beam holds at least one tree, not {beam}")
     flat = made.flat()

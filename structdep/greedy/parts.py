@@ -22,8 +22,8 @@ Scores = ArrayLike | Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True)
-class _SecondOrder:
-    """What the boundary asks of a class of trees."""
+class SecondOrder:
+    """What the boundary asks of a class of trees: all, here, by scores of parts."""
 
     name: ClassVar[str] = "second-order parts"
     trees: ClassVar[str] = "all"
@@ -45,6 +45,25 @@ class Parts(NamedTuple):
     sibling: jax.Array
     allowed: jax.Array
     lengths: jax.Array
+
+    @classmethod
+    def of(cls, tables: Mapping[str, jax.Array], lengths: jax.Array) -> Parts:
+        """From tables that are checked and masked: -inf in padding."""
+        arc = tables["arc"]
+        allowed = ~jnp.isneginf(arc)
+        nodes = arc.shape[-1]
+        g, h, d = jnp.indices((nodes,) * 3, sparse=True)
+        chain = (g != h) & (h != d) & (g != d) & (h > 0) & (d > 0)
+        pair = (g != h) & (g != d) & (0 < h) & (h < d)
+
+        def table(name: str, exists: jax.Array) -> jax.Array:
+            if name not in tables:
+                return jnp.zeros((*arc.shape, nodes), arc.dtype)
+            return jnp.where(exists & ~jnp.isneginf(tables[name]), tables[name], 0)
+
+        siblings = table("sibling", pair)
+        siblings += siblings.swapaxes(-2, -1)
+        return cls(jnp.where(allowed, arc, 0), table("grandparent", chain), siblings, allowed, lengths)
 
     def flat(self) -> Parts:
         """With one batch axis."""
@@ -85,27 +104,8 @@ def _sum(subscripts: str, *tables: jax.Array) -> jax.Array:
 
 def parts(scores: Scores, lengths: ArrayLike | None = None, constraints: Constraints | None = None) -> Parts:
     """The tables, checked: errors as in `inside`."""
-    given = problem(_SecondOrder(), scores, lengths, constraints)
-    arc = given.tables["arc"]
-    allowed = ~jnp.isneginf(arc)
-    nodes = arc.shape[-1]
-    g, h, d = jnp.indices((nodes,) * 3, sparse=True)
-    chain = (g != h) & (h != d) & (g != d) & (h > 0) & (d > 0)
-    pair = (g != h) & (g != d) & (0 < h) & (h < d)
-
-    def table(name: str, exists: jax.Array) -> jax.Array:
-        if name not in given.tables:
-            return jnp.zeros((*arc.shape, nodes), arc.dtype)
-        return jnp.where(exists & ~jnp.isneginf(given.tables[name]), given.tables[name], 0)
-
-    siblings = table("sibling", pair)
-    return Parts(
-        jnp.where(allowed, arc, 0),
-        table("grandparent", chain),
-        siblings + siblings.swapaxes(-2, -1),
-        allowed,
-        given.lengths,
-    )
+    given = problem(SecondOrder(), scores, lengths, constraints)
+    return Parts.of(given.tables, given.lengths)
 
 
 def score(scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
