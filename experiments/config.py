@@ -37,6 +37,7 @@ class Config:
     recurrent_dropout: float = 0.2  # within layers, one mask a sentence: small treebanks overfit within ten epochs
 
     scorer_features: int = 256  # of each role (head, dependent, or s1, s0, b0)
+    part_features: int = 64  # of each word of a second-order part; their cost is cubic in the length
     labeler_features: int = 64  # of each role; relations need less than attachment
     tag_weight: float = 0.2  # tags are a help for the encoder, not the aim
 

@@ -32,7 +32,8 @@ class Model(nnx.Module):
         rngs = nnx.Rngs(config.seed)
         dropout, parser = config.state_dropout, PARSERS[config.parser]
         self.encoder = Encoder(vocabulary, config, rngs=rngs)
-        self.scorer = Scorer(parser, config.states, config.scorer_features, dropout, rngs=rngs)
+        sizes = (config.states, config.scorer_features, config.part_features)
+        self.scorer = Scorer(parser, *sizes, dropout, rngs=rngs)
         self.labeler = Labeler(config.states, len(vocabulary.deprels), config.labeler_features, dropout, rngs=rngs)
         self.upos = nnx.Linear(config.states, len(vocabulary.upos), rngs=rngs)
         self.xpos = nnx.Linear(config.states, len(vocabulary.xpos), rngs=rngs)

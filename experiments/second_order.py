@@ -1,0 +1,136 @@
+"""Ways of decoding a trained parser with second-order scores (or arc scores), beside the trees of another run.
+
+python experiments/second_order.py --run runs/got-mst2-greedy-hinge-1 --other runs/got-mh4-hybrid-hinge-1
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from rich.console import Console
+
+import structdep as sd
+from experiments.batches import batches
+from experiments.compiled import Compiled
+from experiments.config import Config
+from experiments.corpus import Heads, rows
+from experiments.demo_treebank import write_demo_treebank
+from experiments.evaluation import evaluate
+from experiments.experiment import Experiment
+from experiments.files import write_whole
+from experiments.prediction import Predictions
+from experiments.treebank import Treebank, find_treebank, read
+from structdep import greedy
+from structdep.spanning import all_trees
+
+Tables = dict[str, jax.Array]
+Way = Callable[[Tables, jax.Array, jax.Array], jax.Array]
+"""Heads from scores, numbers of words, and the other parser's heads."""
+
+
+def of_arcs(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
+    """The best tree by the scores of arcs alone."""
+    return sd.argmax(all_trees(), scores["arc"], lengths)
+
+
+def searched(scores: Tables, lengths: jax.Array, other: jax.Array, beam: int = 1, swaps: int = 0) -> jax.Array:
+    return greedy.bgi_pp(scores, lengths, beam=beam, swaps=swaps)
+
+
+def ensemble(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
+    """Found and improved by scores that lean towards the other tree."""
+    return greedy.bgi_pp(greedy.favour(scores, other, lengths), lengths, swaps=5)
+
+
+def better(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
+    """The one with the higher score of two improved trees: that of the search, and the other parser's."""
+    found, given = greedy.bgi_pp(scores, lengths, swaps=5), greedy.improve(scores, other, lengths)
+    is_better = greedy.score(scores, given, lengths) > greedy.score(scores, found, lengths)
+    return jnp.where(is_better[:, None], given, found)
+
+
+WAYS: dict[str, Way] = {
+    "arcs alone": of_arcs,
+    "BGI": lambda scores, lengths, other: greedy.bgi(scores, lengths),
+    "BGI-PP": searched,
+    "BGI-PP +i": partial(searched, swaps=5),
+    "BGI-PP +i +b": partial(searched, beam=3, swaps=5),
+}
+WITH_OTHER: dict[str, Way] = {
+    "the other": lambda scores, lengths, other: other,
+    "better of +i and the other +i": better,
+    "BGI-PP +i +e": ensemble,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table of the ways: attachment, mean score of the trees, and tokens a second."""
+    options = parser().parse_args(arguments)
+    try:
+        table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
+    except (OSError, ValueError) as error:
+        Console(stderr=True).print(f"second_order.py: {error}", style="red", soft_wrap=True, markup=False)
+        return 1
+    print(table)
+    write_whole(options.run / f"{options.split}-second-order.md", table + "\n")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="second_order.py", description="Decode a trained parser in several ways.")
+    made.add_argument("--run", type=Path, required=True, help="the folder of a run of mst2-greedy, or of mst")
+    made.add_argument("--other", type=Path, help="the folder of a run with trees of the same treebank")
+    made.add_argument("--split", default="dev", choices=("dev", "test"), help="default: %(default)s")
+    made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are, as for ud.py")
+    return made
+
+
+def lines(run: Path, other: Path | None, split: str, treebanks: Path | None) -> Iterator[str]:
+    """The table of a run, whose best checkpoint is taken."""
+    config = Config.read(run / "config.json")
+    experiment = Experiment(config, _treebank(config.lang, run, treebanks), run, Console(quiet=True))
+    gold = experiment.corpus.splits[split]
+    # The trees of the other run take the place of gold ones in batches.
+    sentences = gold if other is None else read(other / f"{split}.conllu")
+    if [sentence.forms for sentence in sentences] != [sentence.forms for sentence in gold]:
+        raise ValueError(f"{other}/{split}.conllu does not have the sentences of {config.lang}'s {split}")
+    yield "| decoding | UAS | LAS | mean score | tokens/s |\n|---|--:|--:|--:|--:|"
+    for name, way in (WAYS if other is None else WAYS | WITH_OTHER).items():
+        predictions, score, seconds = parsed(experiment, sentences, way)
+        counts = evaluate(gold, predictions).all
+        cells = (100 * counts.uas, 100 * counts.las, score)
+        yield f"| {name} | {' | '.join(f'{cell:.2f}' for cell in cells)} | {sum(map(len, gold)) / seconds:.0f} |"
+
+
+def _treebank(lang: str, run: Path, treebanks: Path | None) -> Treebank:
+    return write_demo_treebank(run.parent / "demo-treebank") if lang == "demo" else find_treebank(lang, treebanks)
+
+
+def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[Predictions, float, float]:
+    """Trees, the mean of their scores, and the seconds spent in scoring, decoding and labelling."""
+    predictor = experiment.predictor
+    parameters = experiment.run.best(experiment.trainer.start())[1].average
+    decode, score = Compiled(way), Compiled(greedy.score)
+    before = predictor.scoring
+    heads: Heads = [np.zeros(0, np.int32)] * len(sentences)
+    deprels: list[tuple[str, ...]] = [()] * len(sentences)
+    total = 0.0
+    for batch in batches(sentences, predictor.vocabulary, shapes=predictor.shapes):
+        states, scores = predictor.score(parameters, batch)
+        found = decode(scores, batch.lengths, batch.heads)
+        total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
+        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)))
+        for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
+            heads[place] = tree
+            deprels[place] = tuple(predictor.vocabulary.deprels[relation] for relation in relations)
+    return Predictions(heads, deprels), total / len(sentences), predictor.scoring - before + decode.spent
+
+
+if __name__ == "__main__":
+    sys.exit(main())
