@@ -1,10 +1,22 @@
 """Functions compiled ahead for each shape of their arguments, and the seconds that this takes."""
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
+
+
+def keep_programs() -> None:
+    """Programs that took long to compile are kept in the user's cache, for other runs; or where JAX is told to.
+
+    JAX reads $JAX_COMPILATION_CACHE_DIR itself.
+    """
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        jax.config.update("jax_compilation_cache_dir", str(caches / "structdep"))  # type: ignore[no-untyped-call]
 
 
 class Compiled:

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from experiments.compiled import keep_programs
 from experiments.config import Config
 from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import Evaluation
@@ -51,6 +52,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     folder = made.parse_args(arguments).runs / "demo"
     keep_freed_memory()
+    keep_programs()
     console = Console()
     treebank = write_demo_treebank(folder / "treebank")
     results = {}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from experiments.compiled import keep_programs
 from experiments.config import Config
 from experiments.decoding import DECODERS, Decoding
 from experiments.demo_treebank import write_demo_treebank
@@ -79,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what the user can mend is told without a traceback."""
     options = parser().parse_args(arguments)
     keep_freed_memory()
+    keep_programs()
     config = Config(options.lang, options.parser, options.loss, options.seed, epochs=options.epochs)
     console = Console()
     try:
