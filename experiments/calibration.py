@@ -1,20 +1,16 @@
 """Whether arcs are right as often as their probabilities say."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.files import write_whole
+from experiments.figures import write_svg
 from experiments.prediction import Predictions
 from experiments.treebank import Sentence
-
-matplotlib.rcParams["svg.hashsalt"] = "structdep"  # the same figure, the same file
 
 
 @dataclass(frozen=True)
@@ -85,6 +81,4 @@ def draw(calibrations: dict[str, Calibration], path: Path) -> None:
     lines.set(ylabel="share of right arcs", xlim=(0, 1), ylim=(0, 1))
     lines.legend(loc="upper left")
     bars.set(xlabel="probability of the predicted arc", ylabel="share of words", ylim=(0, 1))
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None})
-    write_whole(path, drawn.getvalue())
+    write_svg(figure, path)

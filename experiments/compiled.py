@@ -35,7 +35,8 @@ class Compiled:
         self.seconds = self.spent = 0.0
 
     def __call__(self, *args: Any) -> Any:
-        key = tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(args))
+        leaves, structure = jax.tree.flatten(args)
+        key = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if key not in self.programs:
             start = time.perf_counter()
             self.programs[key] = self.jitted.lower(*args).compile()

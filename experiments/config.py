@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.files import write_whole
+from structdep.pseudo_projective import Scheme
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Config:
     Example:
         >>> Config(lang="got", parser="eisner").name
         'got-eisner-hinge-1'
+        >>> Config(lang="got", parser="swap-hybrid", features=3, oracle="static").name
+        'got-swap-hybrid-features3-static-hinge-1'
         >>> Config(seed=2).differences(Config(epochs=9))
         ['seed: 2, not 1', 'epochs: 60, not 9']
     """
@@ -22,7 +25,10 @@ class Config:
     lang: str = "demo"
     parser: str = "mh4-hybrid"
     loss: str = "hinge"
+    features: int | None = None  # of a configuration, for parsers that go transition by transition
+    oracle: str | None = None  # for these too: dynamic where there is one, unless static is asked for
     seed: int = 1
+    pseudo_projective: Scheme | None = None  # the scheme of relations, for parsers of projective trees
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
 
     min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
@@ -52,9 +58,16 @@ class Config:
     average: float = 0.998  # decay of the moving average of the weights, which is what is evaluated
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The parser with all that was chosen of it, and the loss."""
+        features = self.features and f"features{self.features}"
+        chosen = self.parser, features, self.oracle, self.pseudo_projective, self.loss
+        return tuple(str(value) for value in chosen if value)
+
+    @property
     def name(self) -> str:
         """The run's folder where none is named."""
-        return f"{self.lang}-{self.parser}-{self.loss}-{self.seed}"
+        return "-".join([self.lang, *self.choices, str(self.seed)])
 
     def differences(self, other: "Config") -> list[str]:
         """The values that are not the same in `other`."""

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 import structdep as sd
 from experiments.batches import Batch, batches
 from experiments.config import Config
+from experiments.lifting import encoded
+from experiments.sentences import Heads, Sentence, read
 from experiments.shapes import plan
-from experiments.treebank import Sentence, Treebank, read
+from experiments.treebank import Treebank
 from experiments.vocabulary import Vocabulary
 from structdep.systems import System
 from structdep.trees import is_projective
-
-Heads = list[NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Corpus:
     def of(cls, treebank: Treebank, config: Config) -> "Corpus":
         paths = {"train": treebank.train, "dev": treebank.dev, "test": treebank.test}
         splits = {name: read(path) for name, path in paths.items() if path is not None}
+        if config.pseudo_projective:
+            splits["train"] = encoded(splits["train"], config.pseudo_projective)
         return cls(splits, Vocabulary.of(splits["train"], config.min_count))
 
 

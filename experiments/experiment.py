@@ -1,6 +1,7 @@
 """One experiment from treebank to report: train, resuming what is there, evaluate, predict."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments.calibration import Calibration, calibration, draw
 from experiments.config import Config
-from experiments.corpus import Corpus, nearest_trees
-from experiments.decoding import Decoder, Decoding
+from experiments.corpus import Corpus
+from experiments.decoding import Decoding
 from experiments.evaluation import Evaluation, evaluate
+from experiments.lifting import decoded
+from experiments.parsers import check, parser_of
 from experiments.prediction import Predictions, Predictor
 from experiments.report import Report, Training
 from experiments.runs import Run
-from experiments.scorers import PARSERS
 from experiments.shapes import plan
 from experiments.training import Epoch, State, Trainer, epochs
-from experiments.treebank import Treebank, write_predictions
+from experiments.treebank import Sentence, Treebank, write_predictions
 
 WORDS_PER_BATCH = 4000  # in evaluation, where larger batches cost memory alone
 
@@ -31,13 +33,13 @@ class Experiment:
     def __init__(self, config: Config, treebank: Treebank, folder: str | Path, console: Console | None = None) -> None:
         self.console = console or Console()
         self.config = config = replace(config, treebank=treebank.checksum)
+        self.parser = parser_of(config)
         self.corpus = Corpus.of(treebank, config)
         self.run = Run(folder, config)
-        self.trainer = Trainer(config, self.corpus, self._trees())
+        self.trainer = Trainer(config, self.corpus, self.parser, self._trees())
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
-        decoder = Decoder(PARSERS[config.parser], config.loss)
-        self.predictor = Predictor(self.trainer.graph, decoder, self.corpus.vocabulary, shapes)
+        self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
 
     @property
     def _evaluated(self) -> list[str]:
@@ -47,8 +49,7 @@ class Experiment:
         trees = self.run.trees()
         if trees is None:
             with self.console.status("finding the nearest trees of the parser's class"):
-                system = PARSERS[self.config.parser].arcs
-                trees = nearest_trees(self.corpus.splits["train"], self.corpus.vocabulary, system)
+                trees = self.parser.trees(self.corpus.splits["train"], self.corpus.vocabulary)
             self.run.keep_trees(trees)
         return trees
 
@@ -75,7 +76,7 @@ class Experiment:
 
     def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
         sentences = self.corpus.splits["dev"]
-        dev = evaluate(sentences, self.predictor(state.average, sentences))
+        dev = evaluate(sentences, self._parse(state, sentences))
         entry: dict[str, Any] = {
             "step": int(state.step),
             "minutes": round(minutes, 3),
@@ -93,10 +94,11 @@ class Experiment:
     def report(self, decoding: Decoding | None = None) -> Report:
         """Parse dev and test with the best checkpoint; write the trees, report.md and report.json.
 
-        Files of another decoder than argmax have its name.
+        Files of another decoder than argmax, or of a beam, have its name. Raises ValueError for a decoding that the
+        parser has not.
         """
         decoding = decoding or Decoding()
-        ending = "" if decoding.decoder == Decoding().decoder else f"-{decoding.decoder}"
+        check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
         step, predictor = self.trainer.step, self.predictor
         evaluations: dict[str, Evaluation] = {}
@@ -104,7 +106,7 @@ class Experiment:
         seconds = {"training": {"compiling": step.seconds, "steps": step.spent}, "evaluation": {}}
         for split in self._evaluated:
             scoring, spent = predictor.scoring, predictor.decoding
-            predictions = self._predict(state, split, decoding, ending)
+            predictions = self._predict(state, split, decoding)
             seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - spent}
             evaluations[split] = evaluate(self.corpus.splits[split], predictions)
             if decoding.confidence:
@@ -114,15 +116,24 @@ class Experiment:
         speed = float(np.median([entry["sentences_per_second"] for entry in log]))
         training = Training(epoch, log[-1]["minutes"], speed)
         report = Report(self.config, decoding, training, evaluations, calibrations, seconds)
-        report.write(self.run.folder, ending)
+        report.write(self.run.folder, decoding.ending)
         if calibrations:
-            draw(calibrations, self.run.folder / f"calibration{ending}.svg")
+            draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
         return report
 
-    def _predict(self, state: State, split: str, decoding: Decoding, ending: str) -> Predictions:
+    def _predict(self, state: State, split: str, decoding: Decoding) -> Predictions:
         """Parse a split, and write its trees."""
         sentences = self.corpus.splits[split]
-        made = self.predictor(state.average, sentences, decoding)
+        made = self._parse(state, sentences, decoding)
         misc = [confidence.misc() for confidence in made.confidences] or None
-        write_predictions(self.run.folder / f"{split}{ending}.conllu", sentences, made.heads, made.deprels, misc)
+        write_predictions(
+            self.run.folder / f"{split}{decoding.ending}.conllu", sentences, made.heads, made.deprels, misc
+        )
         return made
+
+    def _parse(self, state: State, sentences: Sequence[Sentence], decoding: Decoding | None = None) -> Predictions:
+        made, scheme = self.predictor(state.average, sentences, decoding), self.config.pseudo_projective
+        if scheme is None:
+            return made
+        heads, deprels = decoded(made.heads, made.deprels, scheme)
+        return replace(made, heads=heads, deprels=deprels)

@@ -1,5 +1,7 @@
 """The whole model: encoder, scorer, labeler and taggers, and the loss that trains them together."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import optax
@@ -8,7 +10,8 @@ from flax import nnx
 from experiments.batches import Batch
 from experiments.config import Config
 from experiments.encoder import Dropped, Encoder
-from experiments.scorers import LOSSES, MLP, PARSERS, Biaffine, Scorer
+from experiments.parsers import Parser
+from experiments.scorers import MLP, Biaffine
 from experiments.vocabulary import Vocabulary
 
 
@@ -28,27 +31,22 @@ class Labeler(nnx.Module):
 class Model(nnx.Module):
     """A parser with what it is trained with."""
 
-    def __init__(self, config: Config, vocabulary: Vocabulary) -> None:
+    def __init__(self, config: Config, vocabulary: Vocabulary, parser: Parser) -> None:
         rngs = nnx.Rngs(config.seed)
-        dropout, parser = config.state_dropout, PARSERS[config.parser]
+        dropout = config.state_dropout
         self.encoder = Encoder(vocabulary, config, rngs=rngs)
-        sizes = (config.states, config.scorer_features, config.part_features)
-        self.scorer = Scorer(parser, *sizes, dropout, rngs=rngs)
+        self.scorer = parser.scorer(config, rngs=rngs)
         self.labeler = Labeler(config.states, len(vocabulary.deprels), config.labeler_features, dropout, rngs=rngs)
         self.upos = nnx.Linear(config.states, len(vocabulary.upos), rngs=rngs)
         self.xpos = nnx.Linear(config.states, len(vocabulary.xpos), rngs=rngs)
-        self.tag_weight, self.system, self.tree_loss = (
-            config.tag_weight,
-            parser.system(config.loss),
-            LOSSES[config.loss],
-        )
+        self.tag_weight, self.parser_loss = config.tag_weight, parser.loss
 
-    def loss(self, batch: Batch, trees: jax.Array, rngs: nnx.Rngs) -> jax.Array:
-        """A word's mean loss; `trees` are heads within the system's class, relations and tags belong to gold trees."""
+    def loss(self, batch: Batch, target: Any, rngs: nnx.Rngs) -> jax.Array:
+        """A word's mean loss; `target` is the parser's own, relations and tags belong to gold trees."""
         states = self.encoder(batch, rngs)
         words = states[:, 1:-1]
-        real = jnp.arange(trees.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
-        tree = self.tree_loss(self.system, self.scorer(states, rngs), trees, batch.lengths)
+        real = jnp.arange(words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
+        tree = self.parser_loss(self.scorer(states, rngs), target, batch.lengths, rngs)
         relations = _cross_entropy(self.labeler(states, batch.heads, rngs), batch.deprels)
         tags = _cross_entropy(self.upos(words), batch.upos) + _cross_entropy(self.xpos(words), batch.xpos)
         total = (tree * (batch.index >= 0)).sum() + ((relations + self.tag_weight * tags) * real).sum()

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from experiments.batches import Batch, batches
 from experiments.compiled import Compiled
-from experiments.corpus import Heads, rows
+from experiments.corpus import rows
 from experiments.decoding import Decoded, Decoder, Decoding
 from experiments.model import Model
+from experiments.sentences import Heads
 from experiments.shapes import Shape
 from experiments.treebank import Sentence
 from experiments.vocabulary import Vocabulary
@@ -51,7 +52,7 @@ class Predictor:
     ) -> None:
         self.decoder, self.vocabulary, self.shapes = decoder, vocabulary, shapes
 
-        def score(parameters: Any, batch: Batch) -> tuple[jax.Array, dict[str, jax.Array]]:
+        def score(parameters: Any, batch: Batch) -> tuple[jax.Array, Any]:
             model = nnx.merge(graph, parameters)
             states = model.encoder(batch)
             return states, model.scorer(states)

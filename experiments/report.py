@@ -57,7 +57,7 @@ class Report:
     def _summary(self) -> str:
         config, training = self.config, self.training
         return (
-            f"# {config.lang}: {config.parser}, {config.loss}, seed {config.seed}, {self.decoding.decoder}\n\n"
+            f"# {config.lang}: {', '.join(config.choices)}, seed {config.seed}, {self.decoding}\n\n"
             f"Best on dev after epoch {training.best_epoch} of {config.epochs}; {training.minutes:.1f} minutes of "
             f"training, {training.sentences_per_second:.0f} sentences/s."
         )

@@ -10,8 +10,8 @@ import orbax.checkpoint as ocp
 from orbax.checkpoint import checkpoint_managers
 
 from experiments.config import Config
-from experiments.corpus import Heads
 from experiments.files import write_whole
+from experiments.sentences import Heads
 from experiments.training import State
 
 

@@ -1,71 +1,17 @@
-"""Parsers as data: a deduction system, and the score tables that roles fill together; one module scores them all."""
+"""From vectors in context to the score tables of charts."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
-import structdep as sd
 from experiments.encoder import Dropout, Dropped
-from structdep import charts
-from structdep.greedy import second_order
-from structdep.spanning import all_trees
-from structdep.systems import System
 
-REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
-
-
-@dataclass(frozen=True)
-class Parser:
-    """`tables`: for each pair of roles, the names of the tables that its biaffine fills.
-
-    The roles are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it `s1`, buffer
-    front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each tree, and so
-    probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are filled by
-    `triples` of roles: the words of a part.
-    """
-
-    best: System
-    once: System
-    arcs: System
-    tables: Mapping[tuple[str, str], tuple[str, ...]]
-    triples: Mapping[tuple[str, str, str], tuple[str, ...]] = field(default_factory=dict)
-
-    def system(self, loss: str) -> System:
-        """What is trained with a loss, and decoded with: a likelihood is that of trees."""
-        return self.once if loss == "nll" else self.best
-
-
-ARCS = {("head", "dependent"): ("arc",)}
-TWO = {("s0", "b0"): ("shift", *REDUCES)}
-HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
-PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
-GREEDY = second_order()
-EISNER, MH4 = charts.eisner(), charts.mhk(4)
-MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
-PARSERS = {
-    "mst": Parser(all_trees(), all_trees(), all_trees(), ARCS),
-    "mst2-greedy": Parser(GREEDY, GREEDY, all_trees(), ARCS, PARTS),
-    "eisner": Parser(EISNER, EISNER, EISNER, ARCS),
-    "arc-eager": Parser(
-        charts.arc_eager(transitions=True),
-        charts.arc_eager_trees(transitions=True),
-        EISNER,
-        {("s0", "b0"): ("shift", "la", "ra", "reduce")},
-    ),
-    "mh3": Parser(
-        charts.arc_hybrid(transitions=True),
-        charts.arc_hybrid_trees(transitions=True),
-        EISNER,
-        {("s0", "b0"): ("shift", "la", "ra")},
-    ),
-    "mh4": Parser(MH4, charts.mh4_trees(), MH4, ARCS),
-    "mh4-two": Parser(*MH4_STEPS, MH4, TWO),
-    "mh4-hybrid": Parser(*MH4_STEPS, MH4, HYBRID),
-}
-LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
+Pairs = Mapping[tuple[str, str], tuple[str, ...]]
+"""For each pair of roles, the names of the tables that its biaffine fills."""
+Triples = Mapping[tuple[str, str, str], tuple[str, ...]]
+"""The same for triples, the words of second-order parts."""
 
 
 class MLP(nnx.Module):
@@ -109,26 +55,34 @@ class Trilinear(nnx.Module):
         return jnp.einsum("tbijf,bkf->tbijk", jnp.einsum("tf,bif,bjf->tbijf", self.weights[...], x, y), z)
 
 
-class Scorer(nnx.Module):
-    """The score tables of a parser from `[batch, n+2, states]`: an MLP for each role, a form for each tuple of them.
+class TableScorer(nnx.Module):
+    """Score tables from `[batch, n+2, states]`: an MLP for each role, a form for each tuple of them.
 
     Roles have `features` in pairs, `part_features` in triples.
     """
 
     def __init__(
-        self, parser: Parser, states: int, features: int, part_features: int, dropout: float, *, rngs: nnx.Rngs
+        self,
+        pairs: Pairs,
+        triples: Triples,
+        states: int,
+        features: int,
+        part_features: int,
+        dropout: float,
+        *,
+        rngs: nnx.Rngs,
     ) -> None:
-        sizes = {role: features for role in sorted({role for pair in parser.tables for role in pair})}
-        sizes |= {role: part_features for triple in parser.triples for role in triple}
-        self.tables, self.triples = (nnx.static(tuple(t.items())) for t in (parser.tables, parser.triples))
+        sizes = {role: features for role in sorted({role for pair in pairs for role in pair})}
+        sizes |= {role: part_features for triple in triples for role in triple}
+        self.pairs, self.triples = (nnx.static(tuple(tables.items())) for tables in (pairs, triples))
         self.roles = nnx.Dict({role: MLP(states, size, dropout, rngs=rngs) for role, size in sizes.items()})
-        self.biaffines = nnx.List(Biaffine(features, len(names)) for names in parser.tables.values())
-        self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in parser.triples.values())
+        self.biaffines = nnx.List(Biaffine(features, len(names)) for names in pairs.values())
+        self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in triples.values())
 
     def __call__(self, states: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
         features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
         scores: dict[str, jax.Array] = {}
-        for ((one, other), names), biaffine in zip(self.tables, self.biaffines, strict=True):
+        for ((one, other), names), biaffine in zip(self.pairs, self.biaffines, strict=True):
             scores |= dict(zip(names, biaffine.pairs(features[one], features[other]), strict=True))
         scores = {name: _without_sentinel(table) if name == "arc" else table for name, table in scores.items()}
         without = {role: x[:, :-1] for role, x in features.items()}

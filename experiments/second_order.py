@@ -19,12 +19,13 @@ import structdep as sd
 from experiments.batches import batches
 from experiments.compiled import Compiled
 from experiments.config import Config
-from experiments.corpus import Heads, rows
+from experiments.corpus import rows
 from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import evaluate
 from experiments.experiment import Experiment
 from experiments.files import write_whole
 from experiments.prediction import Predictions
+from experiments.sentences import Heads
 from experiments.treebank import Treebank, find_treebank, read
 from structdep import greedy
 from structdep.spanning import all_trees

@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from experiments.files import write_whole
 from structdep.trees import find_cycle
 
+Heads = list[NDArray[np.int32]]
+"""A tree for each sentence, `[n]`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sentence:

@@ -13,8 +13,10 @@ from flax import nnx
 from experiments.batches import Batch, batches
 from experiments.compiled import Compiled
 from experiments.config import Config
-from experiments.corpus import Corpus, Heads, padded
+from experiments.corpus import Corpus
 from experiments.model import Model
+from experiments.parsers import Parser
+from experiments.sentences import Heads
 from experiments.shapes import plan
 
 Advance = Callable[[int, int, float], None]
@@ -41,11 +43,11 @@ class Epoch(NamedTuple):
 class Trainer:
     """Makes the first state, and trains it epoch by epoch."""
 
-    def __init__(self, config: Config, corpus: Corpus, trees: Heads) -> None:
-        self.config, self.corpus, self.trees = config, corpus, trees
+    def __init__(self, config: Config, corpus: Corpus, parser: Parser, trees: Heads) -> None:
+        self.config, self.corpus, self.targets = config, corpus, parser.targets(trees)
         self.sentences = corpus.splits["train"]
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes)
-        self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary))
+        self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
         self.step = Compiled(self._step, donate_argnums=0)
 
@@ -63,18 +65,18 @@ class Trainer:
         start, losses = time.perf_counter(), []
         made = self.batches(number)
         for done, batch in enumerate(made, start=1):
-            state, loss = self.step(state, batch, padded(batch, self.trees))
+            state, loss = self.step(state, batch, self.targets(batch))
             losses.append(float(loss))
             advance(done, len(made), float(np.mean(losses)))
         if not np.isfinite(losses).all():
             raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
         return state, Epoch(float(np.mean(losses)), len(self.sentences), time.perf_counter() - start)
 
-    def _step(self, state: State, batch: Batch, trees: jax.Array) -> tuple[State, jax.Array]:
+    def _step(self, state: State, batch: Batch, target: Any) -> tuple[State, jax.Array]:
         key = jax.random.fold_in(jax.random.key(self.config.seed, impl="rbg"), state.step)
 
         def loss(parameters: Any) -> jax.Array:
-            return nnx.merge(self.graph, parameters).loss(batch, trees, nnx.Rngs(dropout=key))
+            return nnx.merge(self.graph, parameters).loss(batch, target, nnx.Rngs(dropout=key))
 
         value, gradient = jax.value_and_grad(loss)(state.parameters)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)

@@ -17,10 +17,13 @@ from experiments.demo_treebank import write_demo_treebank
 from experiments.download import download
 from experiments.experiment import Experiment
 from experiments.memory import keep_freed_memory
-from experiments.scorers import LOSSES, PARSERS
+from experiments.parsers import LOSSES, PARSERS, check
+from experiments.pseudo_projective import SCHEMES
+from experiments.transition_parsers import PLACES
 from experiments.treebank import VARIABLE, Treebank, find_treebank
 
 DEFAULTS = Config()
+CHOICES = ("lang", "parser", "loss", "features", "oracle", "pseudo_projective", "seed", "epochs")
 EPILOG = f"""\
 treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/, with all subfolders; `--lang demo`
 makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
@@ -42,6 +45,18 @@ def parser() -> argparse.ArgumentParser:
     model = made.add_argument_group("model")
     model.add_argument("--parser", choices=PARSERS, default=DEFAULTS.parser, help="default: %(default)s")
     model.add_argument("--loss", choices=LOSSES, default=DEFAULTS.loss, help="default: %(default)s")
+    model.add_argument(
+        "--features",
+        type=int,
+        choices=PLACES,
+        help="the vectors that a transition parser sees; default: 4 (s2,s1,s0,b0)",
+    )
+    model.add_argument(
+        "--oracle", choices=("static", "dynamic"), help="of a transition parser; default: dynamic where there is one"
+    )
+    model.add_argument(
+        "--pseudo-projective", choices=SCHEMES, help="train on lifted arcs, and lower them after parsing"
+    )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
     data.add_argument("--lang", required=True, help="a language's or treebank's code (got, got_proiel), or demo")
@@ -55,6 +70,9 @@ def parser() -> argparse.ArgumentParser:
     )
     evaluation.add_argument(
         "--confidence", action="store_true", help="write probabilities to MISC, and how far they can be trusted"
+    )
+    evaluation.add_argument(
+        "--beam", type=int, default=1, metavar="WIDTH", help="runs that a transition parser keeps; default: 1, greedy"
     )
     run = made.add_argument_group("run")
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
@@ -81,12 +99,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     keep_freed_memory()
     keep_programs()
-    config = Config(options.lang, options.parser, options.loss, options.seed, epochs=options.epochs)
+    config = Config(**{name: getattr(options, name) for name in CHOICES})
+    decoding = Decoding(options.decode, options.confidence, options.beam)
     console = Console()
     try:
+        check(config, decoding)
         experiment = Experiment(config, treebank(options), options.runs / (options.name or config.name), console)
         experiment.train(options.minutes)
-        report = experiment.report(Decoding(options.decode, options.confidence))
+        report = experiment.report(decoding)
     except (OSError, ValueError, FloatingPointError) as error:
         Console(stderr=True).print(f"ud.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
         return 1

@@ -13,56 +13,30 @@ import numpy as np
 import pytest
 from flax import nnx
 from numpy.typing import NDArray
-from rich.console import Console
+from training_cases import TINY, experiment, losses, small_treebank
 
 from experiments import demo, ud
+from experiments.chart_parsers import CHARTS, ChartParser
 from experiments.compiled import Compiled
 from experiments.config import Config
-from experiments.corpus import nearest_trees, padded
-from experiments.decoding import Decoder, Decoding
-from experiments.demo_treebank import write_demo_treebank
+from experiments.corpus import nearest_trees
+from experiments.decoding import Decoding
 from experiments.encoder import BiLSTM
 from experiments.evaluation import evaluate
 from experiments.experiment import Experiment
+from experiments.parsers import LOSSES
 from experiments.prediction import Predictions
 from experiments.report import Report
-from experiments.scorers import LOSSES, PARSERS
 from experiments.training import State
 from experiments.treebank import Treebank, read
 from experiments.vocabulary import Vocabulary
 from structdep.testing import derivation_scores
 from structdep.trees import is_projective
 
-TINY = Config(
-    parser="eisner",
-    word_vectors=16,
-    character_vectors=8,
-    character_states=16,
-    states=32,
-    layers=1,
-    scorer_features=16,
-    labeler_features=8,
-    epochs=3,
-    words_per_batch=100,
-    max_shapes=1,
-    learning_rate=3e-2,
-)
-
 
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory: pytest.TempPathFactory) -> Treebank:
-    """The first sentences of the demonstration treebank: 40 to train on, 15 for dev and test."""
-    whole = write_demo_treebank(tmp_path_factory.mktemp("whole"))
-    folder = tmp_path_factory.mktemp("part")
-    for path, sentences in ((whole.train, 40), (whole.dev, 15), (whole.test, 15)):
-        assert path is not None
-        blocks = path.read_text(encoding="utf-8").split("\n\n")
-        (folder / path.name).write_text("\n\n".join(blocks[:sentences]) + "\n\n", encoding="utf-8")
-    return Treebank("demo", *(folder / f"demo-ud-{split}.conllu" for split in ("train", "dev", "test")))
-
-
-def experiment(treebank: Treebank, folder: Path, config: Config = TINY) -> Experiment:
-    return Experiment(config, treebank, folder, Console(quiet=True))
+    return small_treebank(tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("part"))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +59,7 @@ def last_state(made: Experiment) -> list[np.ndarray]:
 SLOW = [(mh4, "nll") for mh4 in ("mh4", "mh4-two", "mh4-hybrid")] + [("mh4", "hinge"), ("arc-eager", "nll")]
 TRAINED = [
     pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
-    for parser in PARSERS
+    for parser in CHARTS
     for loss in LOSSES
     if (parser, loss) != ("mst2-greedy", "nll")
 ]
@@ -93,14 +67,8 @@ TRAINED = [
 
 @pytest.mark.parametrize(("parser", "loss"), TRAINED)
 def test_a_few_steps_lower_the_loss(parser: str, loss: str, treebank: Treebank, tmp_path: Path) -> None:
-    config = replace(TINY, parser=parser, loss=loss, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0)
-    trainer = experiment(treebank, tmp_path, replace(config, recurrent_dropout=0.0, warm_up=0.0)).trainer
-    (batch, *_) = trainer.batches(0)
-    trees, state, losses = padded(batch, trainer.trees), trainer.start(), []
-    for _ in range(8):
-        state, value = trainer.step(state, batch, trees)
-        losses.append(float(value))
-    assert np.isfinite(losses).all() and losses[-1] < 0.8 * losses[0] and int(state.step) == 8
+    found = losses(treebank, tmp_path, replace(TINY, parser=parser, loss=loss))
+    assert np.isfinite(found).all() and found[-1] < 0.8 * found[0]
 
 
 def test_training_learns(finished: tuple[Experiment, Report]) -> None:
@@ -211,17 +179,16 @@ def _least(words: list[conllu.Token], arcs: NDArray[np.float64]) -> list[float]:
 def test_probabilities_of_decoded_trees(parser: str) -> None:
     """Against all trees: exp(log-probability), and marginals."""
     rng, (batch, words) = np.random.default_rng(3), (2, 3)
-    pairs = PARSERS[parser].tables
+    pairs = CHARTS[parser].pairs
     size = words + (1 if parser == "eisner" else 2)
     tables = {
         name: rng.normal(size=(batch, size, size)).astype(np.float32) for names in pairs.values() for name in names
     }
     lengths = np.array([3, 2], np.int32)
-    decoder = Decoder(PARSERS[parser], "nll")
-    decoded = decoder(tables, lengths, Decoding(confidence=True))
+    decoded = ChartParser(CHARTS[parser], "nll").decoder()(tables, lengths, Decoding(confidence=True))
     assert decoded.arcs is not None and decoded.trees is not None
     for row, length in enumerate(lengths.tolist()):
-        scored = list(derivation_scores(PARSERS[parser].once, length, {n: t[row] for n, t in tables.items()}))
+        scored = list(derivation_scores(CHARTS[parser].once, length, {n: t[row] for n, t in tables.items()}))
         totals = np.array([total for *_, total in scored])
         p = np.exp(totals - np.logaddexp.reduce(totals))
         heads = np.array([heads for _, heads, _ in scored])
@@ -255,10 +222,10 @@ def test_evaluation_counts_by_gold_arc(treebank: Treebank) -> None:
 def test_nearest_trees_are_the_sentences_own_within_the_class(treebank: Treebank) -> None:
     sentences = read(treebank.train)
     vocabulary = Vocabulary.of(sentences)
-    projective = nearest_trees(sentences, vocabulary, PARSERS["eisner"].arcs)
+    projective = nearest_trees(sentences, vocabulary, CHARTS["eisner"].arcs)
     for sentence, tree in zip(sentences, projective, strict=True):
         assert is_projective(tree) and (is_projective(sentence.heads) == (tree == sentence.heads).all())
-    mh4 = nearest_trees(sentences, vocabulary, PARSERS["mh4-two"].arcs)
+    mh4 = nearest_trees(sentences, vocabulary, CHARTS["mh4-two"].arcs)
     assert all((tree == sentence.heads).all() for sentence, tree in zip(sentences, mh4, strict=True))
 
 
@@ -290,12 +257,8 @@ def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.fixture
 def small_defaults(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The command line with a model that trains in seconds."""
-    monkeypatch.setattr(ud, "Config", lambda *given, **named: replace(TINY, **_named(given), **named))
+    monkeypatch.setattr(ud, "Config", lambda **chosen: replace(TINY, **chosen))
     yield
-
-
-def _named(values: tuple[object, ...]) -> dict[str, object]:
-    return dict(zip(("lang", "parser", "loss", "seed"), values, strict=True))
 
 
 def test_command_line_trains_and_resumes(
@@ -308,6 +271,33 @@ def test_command_line_trains_and_resumes(
     assert "Exact match" in capsys.readouterr().out
     assert ud.main([*command, "--seed", "3"]) == 1
     assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err
+
+
+def test_command_line_trains_greedily_and_evaluates_a_beam(
+    small_defaults: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--lang", "demo", "--parser", "greedy-mh3", "--features", "3", "--epochs", "1", "--runs", str(tmp_path)]
+    assert ud.main(command) == 0
+    folder = tmp_path / "demo-greedy-mh3-features3-hinge-1"
+    before = (folder / "report.md").read_bytes()
+    assert ud.main([*command, "--beam", "2"]) == 0
+    assert (folder / "report.md").read_bytes() == before and (folder / "report-beam2.md").is_file()
+    assert "argmax, beam 2" in capsys.readouterr().out
+    assert len(read(folder / "dev-beam2.conllu")) == len(read(folder / "dev.conllu"))
+    assert ud.main([*command, "--confidence"]) == 1
+    assert "--confidence: probabilities are sums over trees" in capsys.readouterr().err
+
+
+def test_pseudo_projective_trees_are_decoded(treebank: Treebank, tmp_path: Path) -> None:
+    """What is learned is projective, with marked relations; what is predicted has crossing arcs, and none of them."""
+    made = experiment(treebank, tmp_path, replace(TINY, pseudo_projective="head", epochs=25))
+    assert all(is_projective(sentence.heads) for sentence in made.corpus.splits["train"])
+    assert any("|" in deprel for deprel in made.corpus.vocabulary.deprels)
+    made.train()
+    made.report()
+    predicted = read(tmp_path / "dev.conllu")
+    assert not any("|" in deprel for sentence in predicted for deprel in sentence.deprels)
+    assert not all(is_projective(sentence.heads) for sentence in predicted)
 
 
 def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

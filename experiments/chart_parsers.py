@@ -1,0 +1,105 @@
+"""Parsers that search all trees of a class: a deduction system each, and the tables that pairs of roles fill."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import jax
+import numpy as np
+from flax import nnx
+from numpy.typing import NDArray
+
+import structdep as sd
+from experiments.batches import Batch
+from experiments.chart_decoding import ChartDecoder, Tables
+from experiments.config import Config
+from experiments.corpus import nearest_trees, padded
+from experiments.decoding import Decoding
+from experiments.scorers import Pairs, TableScorer, Triples
+from experiments.sentences import Heads, Sentence
+from experiments.vocabulary import Vocabulary
+from structdep import charts
+from structdep.greedy import second_order
+from structdep.spanning import all_trees
+from structdep.systems import System
+
+REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
+LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Deduction systems of one class of trees, and what is scored.
+
+    The roles of `pairs` are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it
+    `s1`, buffer front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each
+    tree, and so probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are
+    filled by `triples` of roles: the words of a part.
+    """
+
+    best: System
+    once: System
+    arcs: System
+    pairs: Pairs
+    triples: Triples = field(default_factory=dict)
+
+
+ARCS = {("head", "dependent"): ("arc",)}
+TWO = {("s0", "b0"): ("shift", *REDUCES)}
+HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
+PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
+GREEDY = second_order()
+EISNER, MH4 = charts.eisner(), charts.mhk(4)
+MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
+CHARTS = {
+    "mst": Chart(all_trees(), all_trees(), all_trees(), ARCS),
+    "mst2-greedy": Chart(GREEDY, GREEDY, all_trees(), ARCS, PARTS),
+    "eisner": Chart(EISNER, EISNER, EISNER, ARCS),
+    "arc-eager": Chart(
+        charts.arc_eager(transitions=True),
+        charts.arc_eager_trees(transitions=True),
+        EISNER,
+        {("s0", "b0"): ("shift", "la", "ra", "reduce")},
+    ),
+    "mh3": Chart(
+        charts.arc_hybrid(transitions=True),
+        charts.arc_hybrid_trees(transitions=True),
+        EISNER,
+        {("s0", "b0"): ("shift", "la", "ra")},
+    ),
+    "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS),
+    "mh4-two": Chart(*MH4_STEPS, MH4, TWO),
+    "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID),
+}
+
+
+class ChartParser:
+    """A chart with the loss that trains it; a target is the tree to find, heads `[B, n]`."""
+
+    def __init__(self, chart: Chart, loss: str) -> None:
+        self.chart, self.tree_loss = chart, LOSSES[loss]
+        # A likelihood is that of trees.
+        self.system = chart.once if loss == "nll" else chart.best
+        self.projective = chart.arcs == EISNER
+
+    def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TableScorer:
+        sizes = config.states, config.scorer_features, config.part_features
+        return TableScorer(self.chart.pairs, self.chart.triples, *sizes, config.state_dropout, rngs=rngs)
+
+    def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
+        return nearest_trees(sentences, vocabulary, self.chart.arcs)
+
+    def targets(self, trees: Heads) -> Callable[[Batch], NDArray[np.int32]]:
+        return lambda batch: padded(batch, trees)
+
+    def loss(self, scores: Tables, target: jax.Array, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
+        return self.tree_loss(self.system, scores, target, lengths)
+
+    def check(self, decoding: Decoding) -> None:
+        if decoding.beam != 1:
+            raise ValueError(
+                f"--beam {decoding.beam} is for parsers that take one transition after the other; "
+                "a chart finds the best of all trees: leave --beam out"
+            )
+
+    def decoder(self) -> ChartDecoder:
+        return ChartDecoder(self.system, self.chart.once, self.chart.arcs)

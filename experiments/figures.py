@@ -1,0 +1,17 @@
+"""Figures as files."""
+
+import io
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from experiments.files import write_whole
+
+matplotlib.rcParams["svg.hashsalt"] = "structdep"  # the same figure, the same file
+
+
+def write_svg(figure: Figure, path: Path) -> None:
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    write_whole(path, drawn.getvalue())

@@ -1,0 +1,22 @@
+"""Treebanks with pseudo-projective trees, and back (Nivre, Nilsson 2005)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from experiments.sentences import Heads, Sentence
+from structdep.pseudo_projective import Scheme, decode, encode
+
+
+def encoded(sentences: Sequence[Sentence], scheme: Scheme) -> list[Sentence]:
+    """The sentences with projective trees, and relations that tell what was lifted."""
+    trees = (encode(sentence.heads, sentence.deprels, scheme) for sentence in sentences)
+    return [
+        replace(sentence, heads=tree.heads, deprels=tree.deprels)
+        for sentence, tree in zip(sentences, trees, strict=True)
+    ]
+
+
+def decoded(heads: Heads, deprels: Sequence[tuple[str, ...]], scheme: Scheme) -> tuple[Heads, list[tuple[str, ...]]]:
+    """Heads and relations of the trees that projective ones with such relations stand for."""
+    trees = [decode(*tree, scheme) for tree in zip(heads, deprels, strict=True)]
+    return [tree.heads for tree in trees], [tree.deprels for tree in trees]

@@ -1,0 +1,85 @@
+"""All parsers by name, and what the model, its training and its use need to know of one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax
+from flax import nnx
+
+from experiments.batches import Batch
+from experiments.chart_parsers import CHARTS, ChartParser
+from experiments.config import Config
+from experiments.decoding import Decoder, Decoding
+from experiments.sentences import Heads, Sentence
+from experiments.transition_parsers import SYSTEMS, TransitionParser
+from experiments.vocabulary import Vocabulary
+
+PARSERS = (*CHARTS, *SYSTEMS)
+LOSSES = ("hinge", "nll")
+
+
+class Parser(Protocol):
+    """How to score sentences, what to train for and by what loss, and how to find trees."""
+
+    projective: bool
+
+    def scorer(self, config: Config, *, rngs: nnx.Rngs) -> Callable[..., Any]:
+        """The module that makes scores of a batch's vectors `[B, n+2, states]` (and of `rngs` in training)."""
+
+    def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
+        """The trees that it can learn: the sentences' own, or the nearest of its class."""
+
+    def targets(self, trees: Heads) -> Callable[[Batch], Any]:
+        """From a batch of the sentences with these trees to what `loss` compares scores with, arrays of numpy."""
+
+    def loss(self, scores: Any, target: Any, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
+        """f32 `[B]`."""
+
+    def check(self, decoding: Decoding) -> None:
+        """Raise ValueError for what it cannot be asked."""
+
+    def decoder(self) -> Decoder:
+        """What finds trees by the scores."""
+
+
+def parser_of(config: Config) -> Parser:
+    """The parser that a configuration asks for.
+
+    Raises:
+        ValueError: choices that do not go together, with what to write instead.
+
+    Example:
+        >>> parser_of(Config(parser="greedy-mh4", features=3)).projective
+        False
+        >>> parser_of(Config(parser="eisner", features=3))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: --features is for greedy-mh4, ...; eisner has none to choose: leave it out
+    """
+    parser = _parser(config)
+    if config.pseudo_projective and not parser.projective:
+        raise ValueError(
+            f"--pseudo-projective {config.pseudo_projective}: {config.parser} has crossing arcs of its own; "
+            "write --parser eisner, mh3, arc-eager, greedy-mh3 or greedy-eager, or leave it out"
+        )
+    return parser
+
+
+def check(config: Config, decoding: Decoding) -> None:
+    """Raise ValueError for what does not go together: see `parser_of`, and `Parser.check`."""
+    parser_of(config).check(decoding)
+    if config.pseudo_projective and decoding.confidence:
+        raise ValueError(
+            "--confidence with --pseudo-projective: probabilities are those of projective trees, not of the trees "
+            "that their relations stand for; leave one of them out"
+        )
+
+
+def _parser(config: Config) -> Parser:
+    if config.parser in SYSTEMS:
+        return TransitionParser(config.parser, config.features or 4, config.oracle, config.loss)
+    for option in ("features", "oracle"):
+        if getattr(config, option) is not None:
+            raise ValueError(
+                f"--{option} is for {', '.join(SYSTEMS)}; {config.parser} has none to choose: leave it out"
+            )
+    return ChartParser(CHARTS[config.parser], config.loss)

@@ -1,0 +1,116 @@
+"""Parsers that take one transition after the other: a transition system each, trained by an oracle."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+from flax import nnx
+
+from experiments.batches import Batch
+from experiments.chart_parsers import EISNER, MH4
+from experiments.compiled import Compiled
+from experiments.config import Config
+from experiments.corpus import nearest_trees
+from experiments.decoding import Decoded, Decoding
+from experiments.sentences import Heads, Sentence
+from experiments.transition_scorer import TransitionScorer, TransitionScores
+from experiments.transition_targets import Exploration, Explorations, Runs
+from experiments.vocabulary import Vocabulary
+from structdep import transitions as tr
+
+SYSTEMS = {
+    "greedy-mh4": tr.mh4(),
+    "greedy-mh3": tr.arc_hybrid(),
+    "greedy-eager": tr.arc_eager(),
+    "swap-hybrid": tr.arc_hybrid(swap=True),
+    "swap-standard": tr.arc_standard(swap=True),
+}
+DYNAMIC = ("greedy-mh3", "greedy-eager", "swap-hybrid")
+"""The parsers whose systems have dynamic oracles (static in swaps)."""
+PLACES = {2: ("s0", "b0"), 3: ("s1", "s0", "b0"), 4: ("s2", "s1", "s0", "b0")}
+"""What the scorer sees, by the number of vectors."""
+CLASSES = {"projective": EISNER, "MH_4": MH4}
+LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": tr.losses.hinge, "nll": tr.losses.nll}
+
+
+class TransitionParser:
+    """A transition system with the places that its scorer sees, and the oracle and the loss that train it.
+
+    A target are the runs of a static oracle; with a dynamic one, trees, and the parser makes runs itself.
+
+    Raises:
+        ValueError: features, or an oracle, that it has not.
+    """
+
+    def __init__(self, name: str, features: int = 4, oracle: str | None = None, loss: str = "hinge") -> None:
+        if features not in PLACES:
+            raise ValueError(f"--features {features}: a transition parser sees 2, 3 or 4 vectors, of {PLACES[4]}")
+        if oracle == "dynamic" and name not in DYNAMIC:
+            raise ValueError(
+                f"--oracle dynamic: {name} has none, {', '.join(DYNAMIC)} have one; "
+                "write --oracle static, or leave it out"
+            )
+        self.system, self.places, self.sequence_loss = SYSTEMS[name], PLACES[features], LOSSES[loss]
+        self.explores = name in DYNAMIC if oracle is None else oracle == "dynamic"
+        self.oracle = (tr.dynamic_oracle if self.explores else tr.static_oracle)(self.system)
+        self.projective = self.system.trees == "projective"
+
+    def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TransitionScorer:
+        moves, hidden = len(self.system.transitions), config.scorer_features
+        return TransitionScorer(self.places, moves, config.states, hidden, config.state_dropout, rngs=rngs)
+
+    def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
+        if self.system.trees not in CLASSES:
+            return [sentence.heads for sentence in sentences]
+        return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees])
+
+    def targets(self, trees: Heads) -> Callable[[Batch], tr.Sequences] | Callable[[Batch], Exploration]:
+        return (Explorations if self.explores else Runs)(self.oracle, trees)
+
+    def loss(
+        self, scores: TransitionScores, target: tr.Sequences | Exploration, lengths: jax.Array, rngs: nnx.Rngs
+    ) -> jax.Array:
+        found = self._explored(scores, target, rngs) if isinstance(target, Exploration) else target
+        return self.sequence_loss(scores(found.features), found)
+
+    def _explored(self, scores: TransitionScores, target: Exploration, rngs: nnx.Rngs) -> tr.Sequences:
+        fixed = jax.lax.stop_gradient(scores)
+        return tr.explore(self.oracle, fixed, target.gold, rngs.dropout(), target.steps)
+
+    def check(self, decoding: Decoding) -> None:
+        asked = [*["--decode mbr"] * (decoding.decoder == "mbr"), *["--confidence"] * decoding.confidence]
+        if asked:
+            raise ValueError(
+                f"{' and '.join(asked)}: probabilities are sums over trees, which {self.system.name} does not search; "
+                "leave it out, or write a --parser with a chart, such as mh3 or mh4-hybrid"
+            )
+        if decoding.beam < 1:
+            raise ValueError(f"--beam {decoding.beam}: a beam keeps at least 1 run")
+
+    def decoder(self) -> "TransitionDecoder":
+        return TransitionDecoder(self.system)
+
+
+class TransitionDecoder:
+    """Greedy parsing, and beams."""
+
+    def __init__(self, system: tr.TransitionSystem) -> None:
+        self.system = system
+        self.searches: dict[int, Compiled] = {}
+
+    def __call__(self, scores: TransitionScores, lengths: jax.Array, decoding: Decoding) -> Decoded:
+        width = decoding.beam
+        if width not in self.searches:
+            self.searches[width] = Compiled(partial(_heads, self.system, width))
+        return Decoded(self.searches[width](scores, lengths))
+
+    @property
+    def programs(self) -> tuple[Compiled, ...]:
+        return tuple(self.searches.values())
+
+
+def _heads(system: tr.TransitionSystem, width: int, scores: TransitionScores, lengths: Any) -> jax.Array:
+    if width == 1:
+        return tr.greedy(system, scores, lengths, scores.words).heads
+    return tr.beam_search(system, scores, lengths, scores.words, width).heads

@@ -1,0 +1,86 @@
+"""What transition parsers are trained on: the runs of a static oracle, or what a dynamic one needs to know of trees."""
+
+from dataclasses import dataclass, field
+
+import jax
+import numpy as np
+
+from experiments.batches import Batch
+from experiments.corpus import padded
+from experiments.sentences import Heads
+from structdep.transitions import Gold, Oracle, Sequences, sequences, static_oracle
+
+AT_ONCE = 256
+
+
+class Runs:
+    """For batches of a corpus the runs that an oracle makes of its trees, computed once."""
+
+    def __init__(self, oracle: Oracle, trees: Heads) -> None:
+        self.each = runs(oracle, trees)
+        self.words = np.array([len(tree) for tree in trees])
+        self.steps = np.array([len(run.transitions) for run in self.each])
+
+    def room(self, words: int) -> int:
+        """The most transitions of a sentence of at most so many words."""
+        return int(self.steps.max(where=self.words <= words, initial=0))
+
+    def __call__(self, batch: Batch) -> Sequences:
+        """`[B, steps]`; without any transitions in rows that only fill the batch."""
+        rows, words = batch.words.shape
+        shape = rows, self.room(words)
+        made: Sequences = jax.tree.map(lambda leaf: np.zeros((*shape, *leaf.shape[1:]), leaf.dtype), self.each[0])
+        for row, index in enumerate(np.asarray(batch.index).tolist()):
+            if index >= 0:
+                for table, run in zip(jax.tree.leaves(made), jax.tree.leaves(self.each[index]), strict=True):
+                    table[row, : len(run)] = run
+        return made
+
+
+def runs(oracle: Oracle, trees: Heads) -> list[Sequences]:
+    """The run of each tree, arrays `[steps]`; sentences of similar length go side by side.
+
+    Example:
+        >>> from structdep.transitions import arc_hybrid
+        >>> [run.transitions.tolist() for run in runs(static_oracle(arc_hybrid()), [np.array([2, 0]), np.array([0])])]
+        [[0, 1, 0, 2], [0, 2]]
+    """
+    made: list[Sequences] = [None] * len(trees)  # type: ignore[list-item]
+    order = np.argsort([len(tree) for tree in trees], kind="stable").tolist()
+    for first in range(0, len(order), AT_ONCE):
+        members = order[first : first + AT_ONCE]
+        lengths = np.array([len(trees[member]) for member in members])
+        heads = np.zeros((len(members), lengths.max()), np.int32)
+        for row, member in zip(heads, members, strict=True):
+            row[: len(trees[member])] = trees[member]
+        found = sequences(oracle, heads, lengths)
+        steps = (found.transitions >= 0).sum(-1).tolist()
+        for row, member in enumerate(members):
+            made[member] = _trimmed(found, row, steps[row])
+    return made
+
+
+def _trimmed(found: Sequences, row: int, steps: int) -> Sequences:
+    trimmed: Sequences = jax.tree.map(lambda leaf: leaf[row, :steps], found)
+    return trimmed
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Exploration:
+    """Trees `[B, n]` as an oracle looks at them, and how many transitions to follow."""
+
+    gold: Gold
+    steps: int = field(metadata={"static": True})
+
+
+class Explorations:
+    """For batches of a corpus, its trees, with as much room for transitions as its sentences need without errors."""
+
+    def __init__(self, oracle: Oracle, trees: Heads) -> None:
+        self.oracle, self.trees = oracle, trees
+        self.runs = Runs(static_oracle(oracle.system), trees)
+
+    def __call__(self, batch: Batch) -> Exploration:
+        gold = self.oracle.gold(padded(batch, self.trees), batch.lengths)
+        return Exploration(gold, self.runs.room(batch.words.shape[1]))

@@ -1,0 +1,106 @@
+"""How many transitions sentences take with swaps, by their length: Nivre's expected linear time (2009).
+
+python experiments/transitions_per_word.py --lang got hu
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+from rich.console import Console
+
+from experiments.figures import write_svg
+from experiments.survey import Row, command_line, report_errors, table, treebanks, write_csv
+from experiments.transition_targets import runs
+from structdep.transitions import arc_hybrid, arc_standard, static_oracle
+
+ORACLES = {
+    "arc-standard, eager": static_oracle(arc_standard(swap=True)),
+    "arc-standard, lazy": static_oracle(arc_standard(swap=True), lazy=True),
+    "arc-hybrid": static_oracle(arc_hybrid(swap=True)),
+}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Transitions of sentences as a multiple of their words, by least squares, and the share of variance explained."""
+
+    words: NDArray[np.int64]
+    transitions: NDArray[np.int64]
+    slope: float
+    explained: float
+
+    @classmethod
+    def of(cls, words: ArrayLike, transitions: ArrayLike) -> "Fit":
+        """Example:
+        >>> fit = Fit.of([1, 2, 4], [2, 4, 10])
+        >>> round(fit.slope, 3), round(fit.explained, 3)
+        (2.381, 0.978)
+        """
+        x, y = (np.asarray(given, np.float64) for given in (words, transitions))
+        slope = float(x @ y / (x @ x))
+        explained = float(1 - ((y - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+        return cls(np.asarray(words), np.asarray(transitions), slope, explained)
+
+    @property
+    def text(self) -> str:
+        return f"{self.slope:.2f} n, R² {self.explained:.2f}"
+
+
+def fits(trees: Sequence[NDArray[np.int32]]) -> dict[str, Fit]:
+    """One for each oracle, over the sentences with these heads."""
+    words = [len(tree) for tree in trees]
+    return {
+        name: Fit.of(words, [len(run.transitions) for run in runs(each, [*trees])]) for name, each in ORACLES.items()
+    }
+
+
+def draw(lang: str, found: dict[str, Fit], path: Path) -> None:
+    """Sentences as dots, the darker the more of them, with the fitted line and that of 2n, the least there is."""
+    figure = Figure(figsize=(4 * len(found), 4), layout="constrained")
+    panels = figure.subplots(1, len(found), sharex=True, sharey=True, squeeze=False)[0]
+    for panel, (name, fit) in zip(panels, found.items(), strict=True):
+        points, counts = np.unique(np.stack([fit.words, fit.transitions]), axis=1, return_counts=True)
+        panel.scatter(*points, s=6, c=np.log(counts), cmap="Blues", vmin=-2)
+        ends = np.array([0, fit.words.max()])
+        panel.plot(ends, fit.slope * ends, color="C1", label=fit.text)
+        panel.plot(ends, 2 * ends, color="0.7", linestyle="--", label="2 n")
+        panel.set(title=f"{lang}: {name}", xlabel="words", xlim=(0, None), ylim=(0, None))
+        panel.legend(loc="upper left")
+    panels[0].set(ylabel="transitions")
+    write_svg(figure, path)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Count, print the fits, and write them with the counts of all sentences as CSV, and a figure a treebank."""
+    options = command_line("transitions_per_word.py", "Count the transitions of sentences with swaps.").parse_args(
+        arguments
+    )
+    summary: list[Row] = []
+    counts: list[Row] = []
+    try:
+        for lang, sentences in treebanks(options):
+            found = fits([sentence.heads for sentence in sentences])
+            draw(lang, found, options.out / f"{lang}-{options.split}.svg")
+            for name, fit in found.items():
+                means = {"per word": float(fit.transitions.sum() / fit.words.sum())}
+                summary.append({"treebank": lang, "oracle": name, "slope": fit.slope, "R²": fit.explained, **means})
+                pairs = zip(fit.words.tolist(), fit.transitions.tolist(), strict=True)
+                counts += [
+                    {"treebank": lang, "oracle": name, "sentence": number, "words": words, "transitions": steps}
+                    for number, (words, steps) in enumerate(pairs, start=1)
+                ]
+    except (OSError, ValueError) as error:
+        return report_errors("transitions_per_word.py", error)
+    write_csv(options.out / f"fits-{options.split}.csv", summary)
+    write_csv(options.out / f"sentences-{options.split}.csv", counts)
+    Console().print(table(f"transitions of the sentences of {options.split}", summary))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Small models on the first sentences of the demonstration treebank, to train in seconds."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from experiments.config import Config
+from experiments.demo_treebank import write_demo_treebank
+from experiments.experiment import Experiment
+from experiments.treebank import Treebank
+
+TINY = Config(
+    parser="eisner",
+    word_vectors=16,
+    character_vectors=8,
+    character_states=16,
+    states=32,
+    layers=1,
+    scorer_features=16,
+    labeler_features=8,
+    epochs=3,
+    words_per_batch=100,
+    max_shapes=1,
+    learning_rate=3e-2,
+)
+
+
+def small_treebank(whole: Path, folder: Path) -> Treebank:
+    """40 sentences to train on, 15 for dev and test; `whole` is for all of the demonstration treebank."""
+    treebank = write_demo_treebank(whole)
+    for path, sentences in ((treebank.train, 40), (treebank.dev, 15), (treebank.test, 15)):
+        assert path is not None
+        blocks = path.read_text(encoding="utf-8").split("\n\n")
+        (folder / path.name).write_text("\n\n".join(blocks[:sentences]) + "\n\n", encoding="utf-8")
+    return Treebank("demo", *(folder / f"demo-ud-{split}.conllu" for split in ("train", "dev", "test")))
+
+
+def experiment(treebank: Treebank, folder: Path, config: Config = TINY) -> Experiment:
+    return Experiment(config, treebank, folder, Console(quiet=True))
+
+
+def losses(treebank: Treebank, folder: Path, config: Config, steps: int = 8) -> list[float]:
+    """Of as many steps with one batch, without dropout."""
+    still = replace(config, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0, recurrent_dropout=0.0, warm_up=0.0)
+    trainer = experiment(treebank, folder, still).trainer
+    (batch, *_) = trainer.batches(0)
+    target, state, found = trainer.targets(batch), trainer.start(), []
+    for _ in range(steps):
+        state, value = trainer.step(state, batch, target)
+        found.append(float(value))
+    assert int(state.step) == steps
+    return found
