@@ -5,29 +5,37 @@ python experiments/pseudo_projective.py --lang got hu
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import get_args
-
-from rich.console import Console
 
 from experiments.lifting import decoded, encoded
 from experiments.sentences import Sentence
-from experiments.survey import Row, command_line, report_errors, table, treebanks, write_csv
+from experiments.survey import Tables, survey
 from structdep.pseudo_projective import Scheme
 from structdep.trees import is_projective
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+SHARES = {
+    "trees": ("other trees", "sentences"),
+    "heads": ("other heads", "words"),
+    "of changed trees": ("other trees", "not projective"),
+    "of lifted heads": ("other heads", "lifted"),
+}
+"""What comes back, in per cent: the counts of what does not, and of all."""
 
 
 def restoration(sentences: Sequence[Sentence], scheme: Scheme) -> dict[str, int]:
-    """Counts: of trees that are not projective, of lifted words, of relations, and of what comes back.
+    """Counts: of trees that are not projective, of lifted words, of relations then, and of what does not come back.
 
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from experiments.demo_treebank import write_demo_treebank
-        >>> from experiments.treebank import read
+        >>> from experiments.sentences import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
-        >>> restoration(dev, "head")
+        >>> counts = restoration(dev, "head")
+        >>> counts["not projective"], counts["lifted"], counts["other trees"]
+        (29, 29, 0)
     """
     there = encoded(sentences, scheme)
     heads, _ = decoded([s.heads for s in there], [s.deprels for s in there], scheme)
@@ -43,33 +51,20 @@ def restoration(sentences: Sequence[Sentence], scheme: Scheme) -> dict[str, int]
     }
 
 
-def rates(counts: dict[str, int]) -> dict[str, float]:
-    """Per cent of all trees and heads, and of the trees and heads that were changed, that come back."""
-    shares = {
-        "trees": ("other trees", "sentences"),
-        "heads": ("other heads", "words"),
-        "of changed trees": ("other trees", "not projective"),
-        "of lifted heads": ("other heads", "lifted"),
-    }
-    return {name: 100 * (1 - counts[other] / max(counts[whole], 1)) for name, (other, whole) in shares.items()}
+def count(treebank: str, sentences: list[Sentence], folder: Path) -> Tables:
+    """A row for each scheme: percentages, and the counts that they are of."""
+    found: Tables = {"restored": [], "counts": []}
+    for scheme in SCHEMES:
+        counts, names = restoration(sentences, scheme), {"treebank": treebank, "scheme": scheme}
+        shares = {name: 100 * (1 - counts[other] / max(counts[of], 1)) for name, (other, of) in SHARES.items()}
+        found["restored"].append({**names, "relations": counts["relations"], **shares})
+        found["counts"].append({**names, **counts})
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Encode, decode and compare, for each scheme; print percentages, and write them with the counts as CSV."""
-    options = command_line("pseudo_projective.py", "Encode trees as projective ones, and decode them.").parse_args(
-        arguments
-    )
-    rows: list[Row] = []
-    try:
-        for lang, sentences in treebanks(options):
-            for scheme in SCHEMES:
-                counts = restoration(sentences, scheme)
-                rows.append({"treebank": lang, "scheme": scheme, **counts, **rates(counts)})
-    except (OSError, ValueError) as error:
-        return report_errors("pseudo_projective.py", error)
-    write_csv(options.out / f"restoration-{options.split}.csv", rows)
-    Console().print(table(f"restored from the pseudo-projective trees of {options.split}", rows))
-    return 0
+    description = "Make trees projective by each scheme, decode them, and compare."
+    return survey("pseudo_projective.py", description, count, arguments)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What programs share that count something in treebanks: command line, sentences, table and CSV."""
+"""What programs share that count something in treebanks: command line, sentences, tables on screen and as CSV."""
 
 import argparse
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -14,13 +15,33 @@ from experiments.files import write_whole
 from experiments.sentences import Sentence, read
 from experiments.treebank import VARIABLE, find_treebank
 
-Row = Mapping[str, str | int | float]
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Count = Callable[[str, list[Sentence], Path], Tables]
+"""From the name of a treebank, its sentences and a folder for figures to tables of the same columns for each."""
 
 
-def command_line(prog: str, description: str) -> argparse.ArgumentParser:
-    """Treebanks, a split, and where results go."""
+def survey(program: str, description: str, count: Count, arguments: Sequence[str] | None = None) -> int:
+    """Count in all treebanks that the command line names; write the tables as CSV, and print the first of them."""
+    options = _command_line(program, description).parse_args(arguments)
+    tables: Tables = {}
+    try:
+        for treebank, sentences in _treebanks(options):
+            for name, rows in count(treebank, sentences, options.out).items():
+                tables.setdefault(name, []).extend(rows)
+    except (OSError, ValueError) as error:
+        Console(stderr=True).print(f"{program}: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
+        return 1
+    for name, rows in tables.items():
+        write_whole(options.out / f"{name}.csv", _csv(rows))
+    Console().print(_printed(*next(iter(tables.items()))))
+    return 0
+
+
+def _command_line(program: str, description: str) -> argparse.ArgumentParser:
+    folder = Path("runs", Path(program).stem.replace("_", "-"))
     made = argparse.ArgumentParser(
-        prog=prog,
+        prog=program,
         description=description,
         epilog=f"treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/",
     )
@@ -28,19 +49,14 @@ def command_line(prog: str, description: str) -> argparse.ArgumentParser:
     made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are")
     made.add_argument("--version", help="of UD, such as 2.0, to choose between several")
     made.add_argument("--split", choices=("train", "dev", "test"), default="train", help="default: %(default)s")
-    folder = Path("runs", Path(prog).stem.replace("_", "-"))
     made.add_argument(
         "--out", type=Path, default=folder, metavar="DIR", help="for what is written; default: %(default)s"
     )
     return made
 
 
-def treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence]]]:
-    """The names of the treebanks that were asked for, and the sentences of their split.
-
-    Raises:
-        ValueError: there is no such treebank, or it has no such split.
-    """
+def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence]]]:
+    """Names (got-train) and sentences."""
     for lang in options.lang:
         if lang == "demo":
             found = write_demo_treebank(options.out / "demo-treebank")
@@ -48,30 +64,23 @@ def treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence]
             found = find_treebank(lang, options.treebanks, options.version)
         path = getattr(found, options.split)
         if path is None:
-            raise ValueError(f"the treebank {lang} has no {options.split} set: write another --split")
-        yield lang, read(path)
+            raise ValueError(f"the treebank {lang} has no {options.split} set: write --split train or --split dev")
+        yield f"{lang}-{options.split}", read(path)
 
 
-def table(title: str, rows: Sequence[Row]) -> Table:
-    """Rows of the same columns; what is no text stands on the right, real numbers with two places."""
+def _csv(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _printed(title: str, rows: Sequence[Row]) -> Table:
+    """Text on the left, numbers on the right, real ones with two places."""
     made = Table(title=title)
     for name, value in rows[0].items():
         made.add_column(name, justify="left" if isinstance(value, str) else "right")
     for row in rows:
         made.add_row(*(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values()))
     return made
-
-
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Rows of the same columns, under their names."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_whole(path, text.getvalue())
-
-
-def report_errors(prog: str, error: Exception) -> int:
-    """Tell what the user can mend, without a traceback."""
-    Console(stderr=True).print(f"{prog}: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-    return 1

@@ -11,17 +11,16 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
 
 from experiments.figures import write_svg
-from experiments.survey import Row, command_line, report_errors, table, treebanks, write_csv
+from experiments.sentences import Sentence
+from experiments.survey import Tables, survey
 from experiments.transition_targets import runs
-from structdep.transitions import arc_hybrid, arc_standard, static_oracle
+from structdep.transitions import arc_standard, static_oracle
 
 ORACLES = {
-    "arc-standard, eager": static_oracle(arc_standard(swap=True)),
-    "arc-standard, lazy": static_oracle(arc_standard(swap=True), lazy=True),
-    "arc-hybrid": static_oracle(arc_hybrid(swap=True)),
+    "eager": static_oracle(arc_standard(swap=True)),
+    "lazy": static_oracle(arc_standard(swap=True), lazy=True),
 }
 
 
@@ -36,10 +35,12 @@ class Fit:
 
     @classmethod
     def of(cls, words: ArrayLike, transitions: ArrayLike) -> "Fit":
-        """Example:
-        >>> fit = Fit.of([1, 2, 4], [2, 4, 10])
-        >>> round(fit.slope, 3), round(fit.explained, 3)
-        (2.381, 0.978)
+        """From the numbers of each sentence.
+
+        Example:
+            >>> fit = Fit.of([1, 2, 4], [2, 4, 10])
+            >>> round(fit.slope, 3), round(fit.explained, 3)
+            (2.381, 0.973)
         """
         x, y = (np.asarray(given, np.float64) for given in (words, transitions))
         slope = float(x @ y / (x @ x))
@@ -75,31 +76,23 @@ def draw(lang: str, found: dict[str, Fit], path: Path) -> None:
     write_svg(figure, path)
 
 
+def count(treebank: str, sentences: list[Sentence], folder: Path) -> Tables:
+    """The fits, and what they fit; with a figure."""
+    found = fits([sentence.heads for sentence in sentences])
+    draw(treebank, found, folder / f"{treebank}.svg")
+    summary = [
+        {"treebank": treebank, "swaps": swaps, "transitions per word": fit.slope, "R²": fit.explained}
+        for swaps, fit in found.items()
+    ]
+    columns = {"words": next(iter(found.values())).words, **{swaps: fit.transitions for swaps, fit in found.items()}}
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    each = [{"treebank": treebank, **dict(zip(columns, row, strict=True))} for row in rows]
+    return {"fits": summary, "sentences": each}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Count, print the fits, and write them with the counts of all sentences as CSV, and a figure a treebank."""
-    options = command_line("transitions_per_word.py", "Count the transitions of sentences with swaps.").parse_args(
-        arguments
-    )
-    summary: list[Row] = []
-    counts: list[Row] = []
-    try:
-        for lang, sentences in treebanks(options):
-            found = fits([sentence.heads for sentence in sentences])
-            draw(lang, found, options.out / f"{lang}-{options.split}.svg")
-            for name, fit in found.items():
-                means = {"per word": float(fit.transitions.sum() / fit.words.sum())}
-                summary.append({"treebank": lang, "oracle": name, "slope": fit.slope, "R²": fit.explained, **means})
-                pairs = zip(fit.words.tolist(), fit.transitions.tolist(), strict=True)
-                counts += [
-                    {"treebank": lang, "oracle": name, "sentence": number, "words": words, "transitions": steps}
-                    for number, (words, steps) in enumerate(pairs, start=1)
-                ]
-    except (OSError, ValueError) as error:
-        return report_errors("transitions_per_word.py", error)
-    write_csv(options.out / f"fits-{options.split}.csv", summary)
-    write_csv(options.out / f"sentences-{options.split}.csv", counts)
-    Console().print(table(f"transitions of the sentences of {options.split}", summary))
-    return 0
+    description = "Count the transitions of arc-standard with swaps, eager and lazy, in each sentence."
+    return survey("transitions_per_word.py", description, count, arguments)
 
 
 if __name__ == "__main__":
