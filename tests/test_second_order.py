@@ -11,11 +11,12 @@ from flax import nnx
 from rich.console import Console
 
 from experiments import second_order, ud
+from experiments.chart_parsers import CHARTS
 from experiments.config import Config
 from experiments.demo_treebank import write_demo_treebank
 from experiments.experiment import Experiment
 from experiments.report import Report
-from experiments.scorers import PARSERS, Scorer, Trilinear
+from experiments.scorers import TableScorer, Trilinear
 
 TINY = Config(
     parser="mst2-greedy",
@@ -44,7 +45,8 @@ def test_every_triple_has_its_score() -> None:
 
 
 def test_scores_of_parts_have_no_sentinel() -> None:
-    scorer = Scorer(PARSERS["mst2-greedy"], 6, 4, 3, 0.0, rngs=nnx.Rngs(0))
+    chart = CHARTS["mst2-greedy"]
+    scorer = TableScorer(chart.pairs, chart.triples, 6, 4, 3, 0.0, rngs=nnx.Rngs(0))
     shapes = {name: table.shape for name, table in scorer(jnp.ones((2, 7, 6))).items()}
     assert shapes == {"arc": (2, 6, 6), "grandparent": (2, 6, 6, 6), "sibling": (2, 6, 6, 6)}
 
@@ -91,7 +93,7 @@ def test_other_runs_have_to_fit(
 
 
 def test_no_likelihood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(ud, "Config", lambda *given, **named: replace(TINY, loss=given[2], **named))
+    monkeypatch.setattr(ud, "Config", lambda **chosen: replace(TINY, **chosen))
     command = ["--lang", "demo", "--parser", "mst2-greedy", "--loss", "nll", "--runs", str(tmp_path)]
     assert ud.main(command) == 1
     assert "second-order scores have an algorithm for MaxPlus" in " ".join(capsys.readouterr().err.split())
