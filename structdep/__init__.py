@@ -23,6 +23,7 @@ from structdep.queries import nearest_tree as nearest_tree
 from structdep.queries import sample as sample
 from structdep.semirings import CostAugmented as CostAugmented
 from structdep.semirings import Counting as Counting
+from structdep.semirings import Entropy as Entropy
 from structdep.semirings import Expectation as Expectation
 from structdep.semirings import KBest as KBest
 from structdep.semirings import LogSum as LogSum

@@ -15,7 +15,8 @@ from structdep import charts, queries
 from structdep.constraints import Constraints
 from structdep.inside import inside
 from structdep.scores import LABEL, Tables, named, problem
-from structdep.semirings import KBest, LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.spanning import SpanningTrees
 from structdep.systems import System
 from structdep.trees import heads_to_arcs
 
@@ -122,7 +123,9 @@ class TreeDistribution:
 
     def entropy(self) -> jax.Array:
         """-Σ p log p in nats, `[*batch]`."""
-        return self.cross_entropy(self)
+        if isinstance(self.system, SpanningTrees):
+            return self._inside(Entropy()).entropy
+        return self.cross_entropy(self)  # charts of entropies take long to compile
 
     def cross_entropy(self, other: TreeDistribution) -> jax.Array:
         """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not, 0 where p has no tree at all.

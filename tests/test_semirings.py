@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
-from structdep.semirings import Moments
+from structdep.semirings import Entropies, Moments
 from structdep.spanning import all_trees
 from structdep.systems import System
 from structdep.testing import derivations
@@ -35,6 +35,7 @@ LAWFUL = (
     sd.KBest(1),
     sd.KBest(3),
     sd.Expectation({"arc": FEW}),
+    sd.Entropy(),
     sd.SingleRoot(sd.MaxPlus),
     sd.SingleRoot(sd.LogSum),
     sd.SingleRoot(sd.KBest(2)),
@@ -53,14 +54,16 @@ def elements(semiring: sd.Semiring, scores: NDArray[np.float32]) -> list[Any]:
 
 
 def assert_same(found: Any, expected: Any) -> None:
-    """Equal up to rounding, no NaN; what is impossible has any mean and variance."""
+    """Equal up to rounding, no NaN; what is impossible has any mean and variance, and entropy."""
+    kinds = (Moments, Entropies)
 
     def possible(value: Any) -> Any:
-        if not isinstance(value, Moments):
+        if not isinstance(value, kinds):
             return value
-        return Moments(*(jnp.where(jnp.isneginf(value.log_partition), value.log_partition, leaf) for leaf in value))
+        impossible = jnp.isneginf(value.log_partition)
+        return type(value)(*(jnp.where(impossible, value.log_partition, leaf) for leaf in value))
 
-    pair = [jax.tree.map(possible, value, is_leaf=lambda v: isinstance(v, Moments)) for value in (found, expected)]
+    pair = [jax.tree.map(possible, value, is_leaf=lambda v: isinstance(v, kinds)) for value in (found, expected)]
     assert jax.tree.structure(pair[0]) == jax.tree.structure(pair[1])
     for one, other in zip(*map(jax.tree.leaves, pair), strict=True):
         assert not np.isnan(one).any()
@@ -238,6 +241,18 @@ def test_expectation_of_far_away_quantities_has_an_exact_variance() -> None:
         sd.inside(eisner(), scores, LENGTHS, sd.Expectation({"arc": QUANTITIES + shift})) for shift in (0, 1000)
     )
     close(near.variance, far.variance, rtol=2e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("system", [eisner(), all_trees()], ids=["eisner", "all trees"])
+def test_entropies(system: System) -> None:
+    """Of large scores, too, against enumeration."""
+    scores = 300 * some_arcs(26)
+    found = sd.inside(system, scores, LENGTHS, sd.Entropy)
+    close(found.log_partition, sd.inside(system, scores, LENGTHS, sd.LogSum))
+    for row, length in enumerate(LENGTHS.tolist()):
+        totals = np.asarray(enumeration.tree_scores(system, scores[row], length, False), np.float64)
+        p = np.exp(totals - np.logaddexp.reduce(totals)) if np.isfinite(totals).any() else np.zeros(1)
+        close(found.entropy[row], -np.sum(p * np.log(np.where(p > 0, p, 1))), atol=2e-4)
 
 
 @ONCE

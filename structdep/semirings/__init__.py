@@ -4,6 +4,8 @@ from structdep.semirings.base import Semiring as Semiring
 from structdep.semirings.base import semiring as semiring
 from structdep.semirings.cost_augmented import CostAugmented as CostAugmented
 from structdep.semirings.counting import Counting as Counting
+from structdep.semirings.entropy import Entropies as Entropies
+from structdep.semirings.entropy import Entropy as Entropy
 from structdep.semirings.expectation import Expectation as Expectation
 from structdep.semirings.expectation import Moments as Moments
 from structdep.semirings.k_best import KBest as KBest

@@ -12,8 +12,9 @@ from jax.lax import stop_gradient
 
 from structdep.deduction import Score
 from structdep.scores import is_sound, nan_unless
-from structdep.semirings import Expectation, KBest, LogSum, MaxPlus, Moments, Pair, Semiring, SingleRoot
+from structdep.semirings import Entropy, Expectation, KBest, LogSum, MaxPlus, Moments, Pair, Semiring, SingleRoot
 from structdep.semirings.base import instance
+from structdep.spanning.entropy import entropies
 from structdep.spanning.k_best import k_best_trees, score_of
 from structdep.spanning.matrix_tree import log_partition
 from structdep.spanning.mst import best_tree
@@ -50,8 +51,8 @@ def all_trees(single_root: bool = False) -> SpanningTrees:
     """All trees, by arc scores, in the place of a deduction system.
 
     Log-partition and marginals are those of the Matrix-Tree theorem, the best tree is that of Chu, Liu and Edmonds;
-    samples and k-best trees are exact. There is an algorithm for `MaxPlus`, `LogSum`, `KBest`, `Expectation`, and what
-    is made of them. With `single_root`, exactly one word depends on the root.
+    samples and k-best trees are exact. There is an algorithm for `MaxPlus`, `LogSum`, `KBest`, `Expectation`,
+    `Entropy`, and what is made of them. With `single_root`, exactly one word depends on the root.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -108,6 +109,8 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
             return tuple(_value(part, own, lengths, single_root) for part, own in parts)
         case Expectation():
             return _moments(arcs, lengths, single_root)
+        case Entropy():
+            return entropies(arcs, lengths, single_root)
         case KBest():
             return _k_best(semiring.k, arcs, lengths, single_root)
         case LogSum():
@@ -116,7 +119,7 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
             heads, exists = best_tree(stop_gradient(arcs), lengths, single_root)
             score = score_of(arcs[..., None], lengths, heads, jnp.zeros_like(heads))
             return jnp.where(exists, score, -jnp.inf)
-    known = "MaxPlus, LogSum, KBest, Expectation, and what is made of them"
+    known = "MaxPlus, LogSum, KBest, Expectation, Entropy, and what is made of them"
     raise ValueError(f"all trees have an algorithm for {known}, none for {type(semiring).__name__}")
 
 

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.semirings import LogSum
-from structdep.semirings.numerics import log_add
+from structdep.semirings.numerics import exp, log_add
 
 BLOCK = 32
 """Words that are eliminated before the array is cut down to those that are left."""
@@ -38,6 +38,11 @@ class Semifield(NamedTuple):
 
 def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
     return a - jnp.where(jnp.isneginf(b), 0, b)
+
+
+def share(part: jax.Array, total: jax.Array) -> jax.Array:
+    """What part of a logarithm's weight another one is: 0 of nothing."""
+    return exp(part - jnp.where(jnp.isneginf(total), 0, total))
 
 
 NUMBERS = Semifield(0.0, 1.0, jnp.add, jnp.sum, jnp.multiply, lambda a, b: a / jnp.where(b == 0, 1, b))

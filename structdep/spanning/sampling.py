@@ -12,8 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.semirings.numerics import exp
-from structdep.spanning.elimination import LOGARITHMS, eliminate
+from structdep.spanning.elimination import LOGARITHMS, eliminate, share
 from structdep.spanning.matrix_tree import without_best
 
 
@@ -22,15 +21,10 @@ def random_tree(arcs: jax.Array, lengths: jax.Array, single_root: bool, key: jax
 
     `arcs` are masked scores `[batch, n+1, n+1]`. Time O(n^3), also for several trees; space O(n^3).
     """
-    found = eliminate(LOGARITHMS, without_best(arcs, single_root)[0], lengths, single_root, note=_share)
+    found = eliminate(LOGARITHMS, without_best(arcs, single_root)[0], lengths, single_root, note=share)
     own, rest = jax.random.split(key)
     leaves = jax.random.categorical(own, found.heads_of_leaves(LOGARITHMS), axis=1)
     return _restore(found.notes, leaves, rest), found.exists(LOGARITHMS)
-
-
-def _share(detour: jax.Array, total: jax.Array) -> jax.Array:
-    """The probability that an arc is a detour."""
-    return exp(detour - jnp.where(jnp.isneginf(total), 0, total))
 
 
 def _restore(detours: jax.Array, leaves: jax.Array, key: jax.Array) -> jax.Array:
