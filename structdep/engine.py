@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,8 @@ from structdep.plan import Block, Plan
 from structdep.rewriting import Fold
 from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
-from structdep.semirings.numerics import at_once
 
+Result = TypeVar("Result")
 Arrays = dict[Any, Any]
 """Score tables by name, or charts and skewed tables by `Key`."""
 
@@ -94,13 +94,13 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
 
 def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring) -> Arrays:
     """One width."""
+    stages = Stages(width)
     for step in steps:
         read = partial(step.factors, {**tables, **charts}, width)
-        stage = partial(_store, width)
-        value = semiring.fold(read, stage) if _is_large(read) else stage(partial(semiring.fold, read))
+        value = semiring.fold(read, stages) if _is_large(read) else stages(partial(semiring.fold, read))
         value = jax.tree.map(partial(_broadcast, shape=step.shape), value)
         for view in step.targets:
-            charts = charts | {view.key: view.write(charts[view.key], value, width)}
+            charts = charts | {view.key: view.write(charts[view.key], value, stages.width)}
     return charts
 
 
@@ -110,12 +110,25 @@ def _is_large(read: Reader) -> bool:
     return len({array.shape for array in arrays}) > 1 and max(array.size for array in arrays) > SMALL
 
 
-def _store(width: jax.Array, compute: Callable[[], Any]) -> Any:
-    """On CPUs, XLA does not look across the branches of a condition that it cannot foresee. Elsewhere it need not."""
-    if jax.default_backend() != "cpu":
-        return compute()
-    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
-    return lax.cond(width >= 0, compute, lambda: zeros)
+class Stages:
+    """Stages one after the other, at one width.
+
+    On CPUs, XLA does not look across the branches of a condition that it cannot foresee. Each hands `width` on, so what
+    is written at this `width` is written after all that was read: else XLA copies whole charts, as a read may still
+    come. Elsewhere XLA is left alone.
+    """
+
+    def __init__(self, width: jax.Array) -> None:
+        self.width = width
+
+    def __call__(self, compute: Callable[[], Result]) -> Result:
+        if jax.default_backend() != "cpu":
+            return compute()
+        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
+        width = self.width
+        result: Result
+        result, self.width = lax.cond(width >= 0, lambda: (compute(), width), lambda: (zeros, width + 1))
+        return result
 
 
 def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -135,19 +148,36 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
 
         def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
             width = hi - count
+            stages = Stages(width)
             for step in reversed(steps):
-                value = step.targets[0].read(arrays[step.targets[0].key], width)
-                cotangent = _total(view.read(state[view.key], width) for view in step.targets)
-                read = partial(step.factors, arrays, width)
-                stage = partial(_store, width) if _is_large(read) else at_once
-                pulled = semiring.pullback(read, value, cotangent, stage)
+                pulled = _pull_back(step, arrays, state, semiring, width, stages)
                 shares: dict[View, list[Any]] = {}
                 for (views, _), factors in zip(step.products, pulled, strict=True):
                     for view, factor in zip(views, factors, strict=True):
                         shares.setdefault(view, []).append(factor)
                 for view, factors in shares.items():
-                    state = state | {view.key: view.add(state[view.key], _total(factors), width)}
+                    state = state | {view.key: view.add(state[view.key], _total(factors), stages.width)}
             return state
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
     return {key: state[key] for key in tables}
+
+
+def _pull_back(
+    step: Step, arrays: Arrays, cotangents: Arrays, semiring: Semiring, width: jax.Array, stages: Stages
+) -> list[list[Any]]:
+    """The cotangents of a fold's factors."""
+    read = partial(step.factors, arrays, width)
+
+    def given() -> tuple[Any, Any]:
+        value = step.targets[0].read(arrays[step.targets[0].key], width)
+        return value, _total(view.read(cotangents[view.key], width) for view in step.targets)
+
+    def in_one_stage() -> list[list[Any]]:
+        value, cotangent = given()
+        return semiring.pullback(read, value, cotangent)
+
+    if not _is_large(read):
+        return stages(in_one_stage)
+    value, cotangent = stages(given)
+    return semiring.pullback(read, value, cotangent, stages)
