@@ -1,6 +1,7 @@
 """What transition parsers are trained on: the runs of a static oracle, or what a dynamic one needs to know of trees."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import jax
 import numpy as np
@@ -14,16 +15,19 @@ AT_ONCE = 256
 
 
 class Runs:
-    """For batches of a corpus the runs that an oracle makes of its trees, computed once."""
+    """For batches of a corpus the runs that an oracle makes of its trees, computed once, when first needed."""
 
     def __init__(self, oracle: Oracle, trees: Heads) -> None:
-        self.each = runs(oracle, trees)
-        self.words = np.array([len(tree) for tree in trees])
-        self.steps = np.array([len(run.transitions) for run in self.each])
+        self.oracle, self.trees = oracle, trees
+
+    @cached_property
+    def each(self) -> list[Sequences]:
+        return runs(self.oracle, self.trees)
 
     def room(self, words: int) -> int:
         """The most transitions of a sentence of at most so many words."""
-        return int(self.steps.max(where=self.words <= words, initial=0))
+        pairs = zip(self.trees, self.each, strict=True)
+        return max((len(run.transitions) for tree, run in pairs if len(tree) <= words), default=0)
 
     def __call__(self, batch: Batch) -> Sequences:
         """`[B, steps]`; without any transitions in rows that only fill the batch."""

@@ -30,7 +30,7 @@ makes its own. A run that was stopped or killed goes on where it was when the sa
 
 in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
 test.conllu (predicted trees), report.md and report.json, with --confidence calibration.svg; with --decode mbr,
-dev-mbr.conllu and so on
+dev-mbr.conllu and so on, with --beam 8 dev-beam8.conllu
 """
 
 
@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     run = made.add_argument_group("run")
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
     run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
-    run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-LOSS-SEED")
+    run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     return made
 

@@ -28,9 +28,11 @@ from experiments.parsers import LOSSES
 from experiments.prediction import Predictions
 from experiments.report import Report
 from experiments.training import State
+from experiments.transition_targets import Exploration
 from experiments.treebank import Treebank, read
 from experiments.vocabulary import Vocabulary
 from structdep.testing import derivation_scores
+from structdep.transitions import mh4, static_oracle
 from structdep.trees import is_projective
 
 
@@ -244,6 +246,13 @@ def test_functions_are_compiled_once_a_shape() -> None:
     for size in (2, 3, 2, 3):
         assert double(np.ones(size)).shape == (size,)
     assert len(double.programs) == 2 and double.seconds > 0 and double.spent > 0
+
+
+def test_functions_are_compiled_once_for_what_is_static() -> None:
+    """The same arrays with room for other numbers of steps."""
+    gold, room = static_oracle(mh4()).gold([2, 0]), Compiled(lambda target: np.zeros(target.steps))
+    assert [room(Exploration(gold, steps)).shape for steps in (4, 5, 4)] == [(4,), (5,), (4,)]
+    assert len(room.programs) == 2
 
 
 def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,12 +28,7 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Treebank:
     return small_treebank(tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("part"))
 
 
-QUICK = {
-    ("greedy-mh4", "static", "hinge"),
-    ("greedy-eager", "dynamic", "nll"),
-    ("swap-hybrid", "dynamic", "hinge"),
-    ("swap-standard", "static", "nll"),
-}
+QUICK = {("swap-hybrid", "dynamic", "hinge"), ("swap-standard", "static", "nll")}
 TRAINED = [
     pytest.param(*choices, marks=[pytest.mark.slow] * (choices not in QUICK))
     for choices in itertools.product(SYSTEMS, ("static", "dynamic"), ("hinge", "nll"))
@@ -135,8 +130,7 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
 
 
 @pytest.mark.parametrize("parser", PARSERS)
-def test_projective_parsers_learn_projective_trees(parser: str, treebank: Treebank) -> None:
-    """Those that say so; the others' classes have crossing arcs."""
+def test_projective_parsers_say_so(parser: str) -> None:
     assert parser_of(Config(parser=parser)).projective == (
         parser in ("eisner", "mh3", "arc-eager", "greedy-mh3", "greedy-eager")
     )
@@ -167,5 +161,6 @@ def test_what_does_not_go_together_is_refused() -> None:
     check(greedy, Decoding(beam=8))
 
 
-def test_a_sentence_with_two_roots_is_refused_where_there_may_be_one(treebank: Treebank) -> None:
-    refused(lambda: Runs(tr.static_oracle(SYSTEMS["swap-hybrid"]), [np.array([0, 0])]), "one word must have head 0")
+def test_a_sentence_with_two_roots_is_refused_where_there_may_be_one() -> None:
+    targets = Runs(tr.static_oracle(SYSTEMS["swap-hybrid"]), [np.array([0, 0])])
+    refused(lambda: targets.room(2), "one word must have head 0")
