@@ -47,8 +47,8 @@ def lines(words: list[int], sentences: int, long: int, batch: int, rounds: int) 
     ways = WAYS | WITH_OTHER
     columns = [shares(ways, random_scores(sentences, n)) for n in words]
     speed = speeds(ways, random_scores(batch, long), rounds)
-    yield f"`python -m benchmarks.greedy`: {sentences} sentences of each length; sentences/s of {long} words, {batch} "
-    yield f"side by side, medians of {rounds} runs, on {machine()}."
+    yield f"`python -m benchmarks.greedy`: {sentences} sentences of each length; sentences/s of {long} words, {batch}"
+    yield f"side by side, medians of {rounds} runs, on {machine()}. The other parser is MH_4 by the scores of arcs."
     yield ""
     yield f"| best trees found | {' | '.join(f'n = {n}' for n in words)} | sentences/s |"
     yield f"|---|{'--:|' * (len(words) + 1)}"

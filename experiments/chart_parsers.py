@@ -42,6 +42,11 @@ class Chart:
     pairs: Pairs
     triples: Triples = field(default_factory=dict)
 
+    @property
+    def has_probabilities(self) -> bool:
+        """No algorithm sums over all trees by scores of pairs of arcs."""
+        return not self.triples
+
 
 ARCS = {("head", "dependent"): ("arc",)}
 TWO = {("s0", "b0"): ("shift", *REDUCES)}
@@ -76,6 +81,8 @@ class ChartParser:
     """A chart with the loss that trains it; a target is the tree to find, heads `[B, n]`."""
 
     def __init__(self, chart: Chart, loss: str) -> None:
+        if loss == "nll" and not chart.has_probabilities:
+            raise ValueError("--loss nll: second-order scores give no probabilities of trees; write --loss hinge")
         self.chart, self.tree_loss = chart, LOSSES[loss]
         # A likelihood is that of trees.
         self.system = chart.once if loss == "nll" else chart.best
@@ -99,6 +106,10 @@ class ChartParser:
             raise ValueError(
                 f"--beam {decoding.beam} is for parsers that take one transition after the other; "
                 "a chart finds the best of all trees: leave --beam out"
+            )
+        if (decoding.confidence or decoding.decoder == "mbr") and not self.chart.has_probabilities:
+            raise ValueError(
+                "--decode mbr and --confidence: second-order scores give no probabilities of trees; leave them out"
             )
 
     def decoder(self) -> ChartDecoder:

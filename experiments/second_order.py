@@ -17,13 +17,14 @@ from rich.console import Console
 
 import structdep as sd
 from experiments.batches import batches
-from experiments.compiled import Compiled
+from experiments.compiled import Compiled, keep_programs
 from experiments.config import Config
 from experiments.corpus import rows
 from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import evaluate
 from experiments.experiment import Experiment
 from experiments.files import write_whole
+from experiments.memory import keep_freed_memory
 from experiments.prediction import Predictions
 from experiments.sentences import Heads
 from experiments.treebank import Treebank, find_treebank, read
@@ -58,6 +59,7 @@ def better(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
 
 WAYS: dict[str, Way] = {
     "arcs alone": of_arcs,
+    "arcs alone, +i": lambda scores, lengths, other: greedy.improve(scores, of_arcs(scores, lengths, other), lengths),
     "BGI": lambda scores, lengths, other: greedy.bgi(scores, lengths),
     "BGI-PP": searched,
     "BGI-PP +i": partial(searched, swaps=5),
@@ -73,6 +75,8 @@ WITH_OTHER: dict[str, Way] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table of the ways: attachment, mean score of the trees, and tokens a second."""
     options = parser().parse_args(arguments)
+    keep_freed_memory()
+    keep_programs()
     try:
         table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
     except (OSError, ValueError) as error:

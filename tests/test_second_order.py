@@ -10,11 +10,13 @@ import pytest
 from flax import nnx
 from rich.console import Console
 
-from experiments import second_order, ud
+from experiments import second_order
 from experiments.chart_parsers import CHARTS
 from experiments.config import Config
+from experiments.decoding import Decoding
 from experiments.demo_treebank import write_demo_treebank
 from experiments.experiment import Experiment
+from experiments.parsers import check
 from experiments.report import Report
 from experiments.scorers import TableScorer, Trilinear
 
@@ -92,8 +94,13 @@ def test_other_runs_have_to_fit(
     assert "config.json" in capsys.readouterr().err
 
 
-def test_no_likelihood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(ud, "Config", lambda **chosen: replace(TINY, **chosen))
-    command = ["--lang", "demo", "--parser", "mst2-greedy", "--loss", "nll", "--runs", str(tmp_path)]
-    assert ud.main(command) == 1
-    assert "second-order scores have an algorithm for MaxPlus" in " ".join(capsys.readouterr().err.split())
+def test_no_probabilities() -> None:
+    with pytest.raises(
+        ValueError, match=r"--loss nll: second-order scores give no probabilities .* write --loss hinge"
+    ):
+        check(replace(TINY, loss="nll"), Decoding())
+    for decoding in (Decoding("mbr"), Decoding(confidence=True)):
+        with pytest.raises(
+            ValueError, match=r"--decode mbr and --confidence: .* no probabilities of trees; leave them"
+        ):
+            check(TINY, decoding)
