@@ -113,4 +113,4 @@ class TransitionDecoder:
 def _heads(system: tr.TransitionSystem, width: int, scores: TransitionScores, lengths: Any) -> jax.Array:
     if width == 1:
         return tr.greedy(system, scores, lengths, scores.words).heads
-    return tr.beam_search(system, scores, lengths, scores.words, width).heads
+    return tr.beam_search(system, scores, lengths, scores.words, width, normalize=True).heads

@@ -99,6 +99,14 @@ def test_a_beam_of_width_one_is_greedy(system: TransitionSystem) -> None:
         np.testing.assert_array_equal(alone, beam)
 
 
+def test_scores_that_are_normalized_are_log_probabilities_of_what_is_legal() -> None:
+    """1 ← 2: a choice of three transitions, when 1 is on the stack; all else is forced, whatever its scores."""
+    scorer = table_scorer(arc_hybrid(), {"la": np.full((4, 4), 2.0), "shift": np.full((4, 4), 1.0)})
+    found = beam_search(arc_hybrid(), scorer, jnp.array(2), 2, 4, normalize=True)
+    assert found.heads.tolist() == [2, 0]
+    np.testing.assert_allclose(found.scores, 2 - np.log(np.exp(2) + np.exp(1) + 1), rtol=1e-5)
+
+
 @each_system
 def test_wider_beams_find_higher_scores_on_average(system: TransitionSystem) -> None:
     means = [np.mean([parse(system, width, seed).scores for seed in range(4)]) for width in (1, 4)]

@@ -25,11 +25,14 @@ class Beam(NamedTuple):
     exists: jax.Array
 
 
-def beam_search(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int, width: int) -> Parse:
+def beam_search(
+    system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int, width: int, normalize: bool = False
+) -> Parse:
     """Trees by keeping the `width` best runs after each transition; a run that has ended waits for the others.
 
     Arguments and errors as for `greedy`, but features are `[*batch, width]`. Width 1 gives the trees of `greedy`; a
-    width of as many runs as there are gives the best run of all.
+    width of as many runs as there are gives the best run of all. Scores of a scorer that learned to compare the
+    transitions of one configuration say nothing of others: `normalize` makes them log-probabilities of what is legal.
 
     Example:
         >>> from structdep.transitions import arc_hybrid, table_scorer
@@ -37,23 +40,30 @@ def beam_search(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, wo
         >>> scorer = table_scorer(arc_hybrid(), {"arc": arcs})
         >>> [float(beam_search(arc_hybrid(), scorer, jnp.array(3), 3, width).scores) for width in (1, 2)]
         [1.0, 10.0]
+        >>> beam_search(arc_hybrid(), scorer, jnp.array(3), 3, 2, normalize=True).scores.round(4)
+        Array(-2.1972, dtype=float32)
     """
     if width < 1:
         raise ValueError(f"a beam needs width >= 1, not {width}")
-    return _beam_search(system, as_pytree(scorer), checked_lengths(lengths, words), words, width)
+    return _beam_search(system, as_pytree(scorer), checked_lengths(lengths, words), words, width, normalize)
 
 
-@partial(jax.jit, static_argnames=("system", "words", "width"))
-def _beam_search(system: TransitionSystem, scorer: Scorer, lengths: jax.Array, words: int, width: int) -> Parse:
+@partial(jax.jit, static_argnames=("system", "words", "width", "normalize"))
+def _beam_search(
+    system: TransitionSystem, scorer: Scorer, lengths: jax.Array, words: int, width: int, normalize: bool
+) -> Parse:
     shape = (*lengths.shape, width)
     moves = len(system.transitions)
 
     def step(beam: Beam) -> Beam:
         scores = checked_scores(scorer(beam.runs.features), system, shape)
+        allowed = legal(system, beam.runs)
+        if normalize:
+            scores = jax.nn.log_softmax(scores, where=allowed)
         ended = beam.runs.is_final[..., None]
         waits = ended & (jnp.arange(moves) == 0)
         totals = (beam.totals[..., None] + jnp.where(ended, 0, scores)).reshape(*lengths.shape, -1)
-        allowed = beam.exists[..., None] & (legal(system, beam.runs) | waits)
+        allowed = beam.exists[..., None] & (allowed | waits)
         rank, best = lax.top_k(ranks(totals, allowed.reshape(totals.shape)), width)
         parents: Beam = jax.tree.map(lambda leaf: _rows(leaf, best // moves), beam)
         goes_on = ~parents.runs.is_final
