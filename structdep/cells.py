@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -12,17 +12,18 @@ import jax.numpy as jnp
 from structdep.deduction import Atom
 from structdep.engine import Arrays
 from structdep.layout import Layout
-from structdep.rewriting import Fold, Term
+from structdep.plan import Plan
+from structdep.rewriting import Term
 from structdep.semirings import Semiring
 
 Bindings = Mapping[str, jax.Array]
 """The node of each position variable, `[*grid, batch]`, and of the root ("") and the last word ("n")."""
 
 
-def summed_variables(fold: Fold, term: Term) -> tuple[str, ...]:
+def summed_variables(conclusion: Atom, term: Term) -> tuple[str, ...]:
     """The positions of a product that its conclusion lacks."""
     names = (p.name for atom in term for p in atom.positions if p.is_variable)
-    return tuple(dict.fromkeys(name for name in names if name not in fold.conclusion.variables))
+    return tuple(dict.fromkeys(name for name in names if name not in conclusion.variables))
 
 
 def over_splits(summed: tuple[str, ...], layout: Layout, at: Bindings) -> dict[str, jax.Array]:
@@ -34,16 +35,25 @@ def over_splits(summed: tuple[str, ...], layout: Layout, at: Bindings) -> dict[s
     return grid
 
 
-def product(term: Term, at: Bindings, layout: Layout, tables: Arrays, charts: Arrays, semiring: Semiring) -> Any:
-    """The value of a product at these positions, `[*grid, batch]`; zero wherever one lies outside the sentence."""
-    return reduce(semiring.times, [lookup(atom, at, layout, tables, charts, semiring) for atom in term])
+def chart_value(
+    charts: Arrays, family: str, row: Any, item: Atom, at: Bindings, layout: Layout, semiring: Semiring
+) -> Any:
+    """The value `[*grid, batch]` of the item in this row of its family, at these positions."""
+    side = next(side for side in "LR" if (side, family) in charts)
+    return _look_up(charts[side, family], [row, *layout.cell(side, item, _positions(item, at))], semiring)
 
 
-def lookup(atom: Atom, at: Bindings, layout: Layout, tables: Arrays, charts: Arrays, semiring: Semiring) -> Any:
-    """The value of an item or a score at these positions."""
-    positions = [at[p.name] + p.shift for p in atom.positions]
-    array = charts["L", atom.symbol.name] if atom.is_item else tables[atom.symbol.name]
-    index = layout.cell(atom, positions) if atom.is_item else positions
+def table_value(table: Any, score: Atom, at: Bindings, semiring: Semiring) -> Any:
+    """The value `[*grid, batch]` of a score at these positions."""
+    return _look_up(table, _positions(score, at), semiring)
+
+
+def _positions(atom: Atom, at: Bindings) -> list[jax.Array]:
+    return [at[p.name] + p.shift for p in atom.positions]
+
+
+def _look_up(array: Any, index: Sequence[Any], semiring: Semiring) -> Any:
+    """The elements of the array at this index, for each sentence; zero wherever it lies outside."""
     sizes = jax.tree.leaves(array)[0].shape
     exists = reduce(jnp.logical_and, [(0 <= i) & (i < size) for i, size in zip(index, sizes, strict=False)])
     batch = jnp.arange(sizes[len(index)])
@@ -57,13 +67,20 @@ def lookup(atom: Atom, at: Bindings, layout: Layout, tables: Arrays, charts: Arr
 
 
 def goal_value(
-    goal: Fold, layout: Layout, tables: Arrays, charts: Arrays, lengths: jax.Array, semiring: Semiring
+    plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, lengths: jax.Array, semiring: Semiring
 ) -> Any:
     """The value of the goal in each sentence, `[batch]`."""
     ends = {"": jnp.zeros_like(lengths), "n": lengths}
+
+    def value(atom: Atom, at: Bindings) -> Any:
+        if not atom.is_item:
+            return table_value(tables[atom.symbol.name], atom, at, semiring)
+        family, (row,) = plan.places([atom])
+        return chart_value(charts, family, row, atom, at, layout, semiring)
+
     products = []
-    for term in goal.terms:
-        summed = summed_variables(goal, term)
-        value = product(term, over_splits(summed, layout, ends), layout, tables, charts, semiring)
-        products.append(([value], len(summed)))
+    for term in plan.goal.terms:
+        summed = summed_variables(plan.goal.conclusion, term)
+        at = over_splits(summed, layout, ends)
+        products.append(([reduce(semiring.times, [value(atom, at) for atom in term])], len(summed)))
     return semiring.fold(lambda: products)

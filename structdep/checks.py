@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from graphlib import CycleError
 from typing import TYPE_CHECKING
 
-from structdep.scheduling import WidthError, least_width, least_widths, order, steps, width_of_axiom
+from structdep.scheduling import WidthError, before, least_width, least_widths, steps, width_of_axiom
 
 if TYPE_CHECKING:
     from structdep.deduction import Atom, DeductionSystem, Item, Rule, Score
@@ -96,7 +96,7 @@ def _position_problem(rule: Rule) -> str:
     if any(p.is_variable and p.shift for p in conclusion.positions):
         return f"the conclusion {conclusion!r} must name plain positions: shift those of the premises and scores"
     bound = frozenset[str]().union(*(p.variables for p in premises))
-    inside = conclusion.positions[: -1 if getattr(conclusion.symbol, "exterior", "") else None]
+    inside = conclusion.positions[: -1 if getattr(conclusion.symbol, "exterior", False) else None]
     loose = [p.name for p in inside if p.is_variable and p.name not in bound]
     loose += [v for s in rule.scores for v in sorted(s.variables - bound - conclusion.variables)]
     if loose:
@@ -148,7 +148,7 @@ def _check_schedule(system: DeductionSystem) -> None:
                     f"the rule  {rule!r}  also derives the axiom {axiom!r}: give the axiom an item of its own"
                 )
     try:
-        order(system.axioms, steps(system))
+        before(system.axioms, steps(system))
     except CycleError as error:
         loop = {symbol.name for symbol in error.args[1]}
         quoted = "; ".join(repr(r) for r in system.rules if r.conclusion.symbol.name in loop)

@@ -55,21 +55,23 @@ def _position(value: object) -> Position:
 
 @dataclass(frozen=True)
 class Item:
-    """A kind of item. `item[i, h, j]` spans i..j with h inside; `item[i:j, x]` names x outside its span.
+    """A kind of item. `item[i, h, j]` spans i..j with h inside; `item[i:j, x]`, if `exterior`, names x outside of it.
 
-    `exterior` says on which side ("left" or "right") such an outside position lies.
+    Such a position is left or right of the span, or one of its ends. Items of one `family` differ in a state that their
+    names tell: they are computed side by side.
     """
 
     name: str
-    exterior: str = ""
+    exterior: bool = False
+    family: str = ""
 
     def __getitem__(self, positions: Position | int | slice | tuple[Position | int | slice, ...]) -> Atom:
         first, *others = positions if isinstance(positions, tuple) else (positions,)
         rest = tuple(map(_position, others))
         if not isinstance(first, slice):
             return Atom(self, (_position(first), *rest))
-        if self.exterior not in ("left", "right"):
-            declare = f'declare Item("{self.name}", exterior="left" or "right")'
+        if not self.exterior:
+            declare = f'declare Item("{self.name}", exterior=True)'
             raise ValueError(f"{self.name}[i:j, x] names a position outside its span: {declare}")
         return Atom(self, (_position(first.start), _position(first.stop), *rest))
 

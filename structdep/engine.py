@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,11 +12,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.deduction import Atom
-from structdep.layout import Grid, Key, Layout, View
+from structdep.groups import Group
+from structdep.layout import Grid, Layout, sides
 from structdep.plan import Block, Plan
-from structdep.rewriting import Fold
 from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
+from structdep.views import Key, View
 
 Result = TypeVar("Result")
 Arrays = dict[Any, Any]
@@ -28,36 +29,51 @@ SMALL = 1 << 14
 
 @dataclass(frozen=True)
 class Step:
-    """A fold at the widths of one block: where its factors are read, and where its value is written."""
+    """A group at the widths of one block: where its factors are read, and where its values are written."""
 
     products: tuple[tuple[tuple[View, ...], int], ...]
     targets: tuple[View, ...]
     shape: tuple[int, ...]
 
-    def factors(self, arrays: Arrays, width: jax.Array) -> list[tuple[list[Any], int]]:
-        return [([view.read(arrays[view.key], width) for view in views], summed) for views, summed in self.products]
+    def reader(self, arrays: Arrays, width: jax.Array, stages: Stages) -> Reader:
+        """What reads the factors. Rows that are picked here and there are stored side by side first."""
+        picking = dict.fromkeys(view for views, _ in self.products for view in views if view.picks)
+        picked = stages(lambda: [view.pick(arrays[view.key], width) for view in picking]) if picking else []
+        boxes = dict(zip(picking, picked, strict=True))
+
+        def factor(view: View) -> Any:
+            return view.arrange(boxes[view]) if view in boxes else view.read(arrays[view.key], width)
+
+        return lambda: [([factor(view) for view in views], summed) for views, summed in self.products]
 
 
 def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
-    charts = plan.charts()
-    return [_step(fold, layout, block, charts) for fold in block.folds]
+    return [_step(group, plan, layout, block) for group in block.groups]
 
 
-def _step(fold: Fold, layout: Layout, block: Block, charts: Mapping[tuple[str, str], Atom]) -> Step:
+def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
+    grid = Grid(layout, group.conclusion, (), block.lo, block.hi, len(group.folds))
     products = []
-    for term in fold.terms:
-        names = (p.name for atom in term for p in atom.positions if p.name not in fold.conclusion.variables)
+    for term in group.terms:
+        names = (p.name for slot in term for p in slot[0].positions if p.name not in group.conclusion.variables)
         summed = tuple(dict.fromkeys(names))
-        grid = Grid(layout, fold.conclusion, summed, block.lo, block.hi)
-        products.append((tuple(grid.view(atom) for atom in term), len(summed)))
-    grid = Grid(layout, fold.conclusion, (), block.lo, block.hi)
-    targets = tuple(grid.target(side) for side in "LR" if (side, fold.conclusion.symbol.name) in charts)
-    return Step(tuple(products), targets, grid.shape)
+        products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
+    family, rows = plan.places([fold.conclusion for fold in group.folds])
+    targets = (grid.item(side, group.conclusion, family, rows) for side in "LR" if (side, family) in plan.charts)
+    return Step(tuple(products), tuple(targets), grid.shape)
+
+
+def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:
+    if not slot[0].is_item:
+        return grid.score(slot)
+    family, rows = plan.places(slot)
+    side = next(side for side in sides(slot[0], grid.conclusion) if (side, family) in plan.charts)
+    return grid.item(side, slot[0], family, rows)
 
 
 def table_keys(plan: Plan, layout: Layout) -> list[Key]:
     """The skewed score tables that the steps read."""
-    charts = plan.charts()
+    charts = plan.charts
     steps = [step for block in plan.blocks(layout.widest) for step in make_steps(plan, layout, block)]
     keys = (view.key for step in steps for views, _ in step.products for view in views)
     return [key for key in dict.fromkeys(keys) if key not in charts]
@@ -66,16 +82,15 @@ def table_keys(plan: Plan, layout: Layout) -> list[Key]:
 def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any) -> Arrays:
     """Charts that hold the axioms."""
     charts: Arrays = {}
-    for (side, name), atom in plan.charts().items():
-        shape = (*layout.shape(side, atom), batch)
-        charts[side, name] = semiring.zeros(shape, dtype)
+    for (side, family), atom in plan.charts.items():
+        charts[side, family] = semiring.zeros((plan.sizes[family], *layout.shape(side, atom), batch), dtype)
     for axiom in plan.system.axioms:
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
         ones = semiring.ones((layout.nodes - width, batch), dtype)
         for side in "LR":
-            if (side, axiom.symbol.name) in charts:
-                view = grid.target(side)
+            if (side, plan.families[axiom.symbol]) in charts:
+                view = grid.item(side, axiom, *plan.places([axiom]))
                 charts[view.key] = view.write(charts[view.key], ones, width)
     return charts
 
@@ -96,7 +111,7 @@ def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays
     """One width."""
     stages = Stages(width)
     for step in steps:
-        read = partial(step.factors, {**tables, **charts}, width)
+        read = step.reader({**tables, **charts}, width, stages)
         value = semiring.fold(read, stages) if _is_large(read) else stages(partial(semiring.fold, read))
         value = jax.tree.map(partial(_broadcast, shape=step.shape), value)
         for view in step.targets:
@@ -167,7 +182,7 @@ def _pull_back(
     step: Step, arrays: Arrays, cotangents: Arrays, semiring: Semiring, width: jax.Array, stages: Stages
 ) -> list[list[Any]]:
     """The cotangents of a fold's factors."""
-    read = partial(step.factors, arrays, width)
+    read = step.reader(arrays, width, stages)
 
     def given() -> tuple[Any, Any]:
         value = step.targets[0].read(arrays[step.targets[0].key], width)

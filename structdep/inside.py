@@ -20,11 +20,11 @@ from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
 from structdep.engine import Arrays, empty_charts, fill, sweep, table_keys
-from structdep.layout import skew_all
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, is_sound, nan_unless, problem
 from structdep.semirings import MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
+from structdep.skewing import skew_all
 from structdep.systems import System, run
 from structdep.traceback import derivation
 
@@ -169,7 +169,7 @@ _structure.defvjp(
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
     """Sentences a group: as many as have room, a multiple of 16, in groups of equal size."""
     layout = made.layout(nodes - 1)
-    cells = sum(prod(layout.shape(side, atom)) for (side, _), atom in made.charts().items())
+    cells = sum(made.sizes[name] * prod(layout.shape(side, atom)) for (side, name), atom in made.charts.items())
     room = max(1, GROUP_BYTES.get(jax.default_backend(), 1 << 32) // (64 * cells)) * 16
     groups = -(-batch // room)
     size = -(-batch // groups)
@@ -195,7 +195,7 @@ def _parse(
     charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
-        return nan_unless(sound, goal_value(made.goal, layout, tables, charts, lengths, semiring))
+        return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))
 
     if want == "value":
         return goal(tables, charts), {}

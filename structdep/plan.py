@@ -2,54 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from structdep import rewriting, scheduling
 from structdep.deduction import Atom, DeductionSystem, Item, Score
-from structdep.layout import Grid, Layout
+from structdep.groups import Families, Group, clan, find_families, find_groups, is_nothing
+from structdep.layout import Layout, sides
 from structdep.rewriting import Fold
 
 MAX_BLOCKS, MAX_STEPS = 4, 200
-"""Blocks of widths, and folds in all of them: more would make little faster, and take longer to compile."""
+"""Blocks of widths, and groups of folds in all of them: more would make little faster, and take longer to compile."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Widths `lo`..`hi`, computed by one loop, and the items that can have them."""
+    """Widths `lo`..`hi`, computed by one loop, and the groups of items that can have them."""
 
     lo: int
     hi: int
-    folds: tuple[Fold, ...]
+    groups: tuple[Group, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the engine runs: `folds` in order, then `goal`.
+    """What the engine runs: `groups` in order, then `goal`.
 
-    `items` are the stored items before rewriting, for the traceback; `least` is the least width of each fold's values.
+    `items` are the stored items before rewriting, for the traceback; `least` says from which width on each item has
+    values, `stored` at which sides of its span it is stored, `families` and `rows` in which array, and in which row.
     """
 
     system: DeductionSystem
     present: frozenset[str]
     items: tuple[Fold, ...]
-    folds: tuple[Fold, ...]
+    groups: tuple[Group, ...]
     goal: Fold
+    stored: dict[Item | Score, str]
+    families: dict[Item | Score, str]
+    rows: dict[Item | Score, int]
     least: dict[Item | Score, int]
 
+    @cached_property
     def charts(self) -> dict[tuple[str, str], Atom]:
-        """The charts to keep: each item at the sides where a premise, the goal or a traceback wants it."""
-        kept = {("L", fold.conclusion.symbol.name): fold.conclusion for fold in (*self.items, *self.system_axioms())}
-        atoms = {atom.symbol: atom for atom in [*kept.values(), *(fold.conclusion for fold in self.folds)]}
-        for fold in self.folds:
-            grid = Grid(Layout(0, 0), fold.conclusion, (), 0, 0)
-            for atom in (atom for term in fold.terms for atom in term if atom.is_item):
-                kept[grid.side(atom), atom.symbol.name] = atoms[atom.symbol]
-        return kept
+        """The charts to keep, with one of their items."""
+        atoms = [group.conclusion for group in self.groups] + [*self.system.axioms]
+        return {(side, self.families[atom.symbol]): atom for atom in atoms for side in self.stored[atom.symbol]}
 
-    def system_axioms(self) -> list[Fold]:
-        return [Fold(axiom, ()) for axiom in self.system.axioms]
+    @cached_property
+    def sizes(self) -> Counter[str]:
+        """How many rows each family has: the last is of nothing, where a product needs it."""
+        slots = [slot for group in self.groups for term in group.terms for slot in term]
+        padded = {self.places(slot)[0] for slot in slots if any(map(is_nothing, slot))}
+        return Counter(self.families[symbol] for symbol in self.rows) + Counter(padded)
+
+    def places(self, slot: Sequence[Atom]) -> tuple[str, list[int]]:
+        """The family of some items, and their rows."""
+        family = next(self.families[atom.symbol] for atom in slot if not is_nothing(atom))
+        return family, [self.nothing[family] if is_nothing(atom) else self.rows[atom.symbol] for atom in slot]
+
+    @cached_property
+    def nothing(self) -> Counter[str]:
+        """The row of nothing in each family."""
+        return Counter(self.families[symbol] for symbol in self.rows)
 
     def layout(self, widest: int) -> Layout:
         return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0))
@@ -63,13 +79,15 @@ class Plan:
         starts = sorted(w for w in given | {min(self.least.values())} if w <= widest)
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
-        most = min(MAX_BLOCKS, max(1, MAX_STEPS // len(self.folds)))
-        bounds += split(last, widest, max(len(fold.variables) for fold in self.folds) - 2, most)
+        most = min(MAX_BLOCKS, max(1, MAX_STEPS // len(self.groups)))
+        bounds += split(
+            last, widest, max(len(fold.variables) for group in self.groups for fold in group.folds) - 2, most
+        )
         return [Block(lo, hi, self._made_until(hi)) for lo, hi in bounds]
 
-    def _made_until(self, width: int) -> tuple[Fold, ...]:
-        """The folds with values up to this width. At lesser widths their sums are empty, and write zeros."""
-        return tuple(fold for fold in self.folds if self.least[fold.conclusion.symbol] <= width)
+    def _made_until(self, width: int) -> tuple[Group, ...]:
+        """The groups with values up to this width. At lesser widths their sums are empty, and write zeros."""
+        return tuple(g for g in self.groups if min(self.least[f.conclusion.symbol] for f in g.folds) <= width)
 
 
 @lru_cache(maxsize=64)
@@ -96,9 +114,36 @@ def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> 
     stored = tuple(fold for fold in items if fold not in goals)
     folds = rewriting.share(rewriting.absorb(stored))
     steps = [step for fold in folds for step in fold.steps]
-    at = {fold.conclusion.symbol: fold for fold in folds}
-    ordered = tuple(at[symbol] for symbol in scheduling.order(system.axioms, steps) if symbol in at)
     widths = scheduling.least_widths(system.axioms, steps)
-    least = {symbol: min(scheduling.least_width(*step, widths) for step in fold.steps) for symbol, fold in at.items()}
+    least = {
+        fold.conclusion.symbol: min(scheduling.least_width(*step, widths) for step in fold.steps) for fold in folds
+    }
+    at = find_sides(folds, system.axioms)
+    families = find_families(folds, system.axioms, scheduling.before(system.axioms, steps), at)
+    groups = find_groups(folds, families)
     goal = goals[0].terms if goals else ((system.goal,),)
-    return Plan(system, frozenset(present), stored, ordered, Fold(Atom(Item("goal"), ()), goal), least)
+    rows = find_rows([fold.conclusion.symbol for g in groups for fold in g.folds], families)
+    return Plan(
+        system, frozenset(present), stored, groups, Fold(Atom(Item("goal"), ()), goal), at, families, rows, least
+    )
+
+
+def find_sides(folds: Iterable[Fold], axioms: Iterable[Atom]) -> dict[Item | Score, str]:
+    """At which sides each item is stored: where wider ones read any that has its family's name, or at the left."""
+    symbols = [atom.symbol for atom in axioms] + [fold.conclusion.symbol for fold in folds]
+    read: dict[str, set[str]] = {clan(symbol): set() for symbol in symbols}
+    for fold in folds:
+        for atom in (atom for term in fold.terms for atom in term if atom.is_item):
+            meets = sides(atom, fold.conclusion)
+            read[clan(atom.symbol)].update(meets if len(meets) == 1 else "")
+    return {symbol: "".join(sorted(read[clan(symbol)])) or "L" for symbol in symbols}
+
+
+def find_rows(made: Iterable[Item | Score], families: Families) -> dict[Item | Score, int]:
+    """In each family the items stand in the order in which they are made."""
+    rows: dict[Item | Score, int] = {}
+    sizes: Counter[str] = Counter()
+    for symbol in dict.fromkeys((*made, *families)):
+        rows[symbol] = sizes[families[symbol]]
+        sizes[families[symbol]] += 1
+    return rows

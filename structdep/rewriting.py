@@ -38,6 +38,11 @@ class Fold:
         return self.conclusion.variables.union(*(atom.variables for term in self.terms for atom in term))
 
     @property
+    def is_flat(self) -> bool:
+        """Whether it sums over no positions."""
+        return self.variables == self.conclusion.variables
+
+    @property
     def steps(self) -> list[tuple[tuple[Atom, ...], Atom]]:
         return [(tuple(a for a in term if a.is_item), self.conclusion) for term in self.terms]
 
@@ -100,7 +105,7 @@ class Part:
     """A premise and what it absorbed: at `positions`, a sum of products over k0, k1, .. (kept) and s0, .. (summed)."""
 
     positions: tuple[Position, ...]
-    exterior: str
+    exterior: bool
     options: tuple[Term, ...]
 
     def merge(self, other: Part) -> Part:
@@ -111,7 +116,13 @@ class Part:
         (base, *scores), *others = self.options
         if not scores and not others and len(base.positions) == len(self.positions):
             return replace(base, positions=self.positions)
-        return Atom(Item(self.fold().__repr__(), self.exterior), self.positions)
+        return Atom(Item(repr(self.fold()), self.exterior, self.family), self.positions)
+
+    @property
+    def family(self) -> str:
+        """That of the items that it adds up, if it does nothing else and they have one."""
+        families = {"" if scores else base.symbol.family for base, *scores in self.options}  # type: ignore[union-attr]
+        return families.pop() if len(families) == 1 else ""
 
     def fold(self) -> Fold:
         kept = tuple(Position(f"k{m}") for m in range(len(self.positions)))
@@ -119,7 +130,10 @@ class Part:
 
 
 def absorb(folds: Iterable[Fold]) -> tuple[Fold, ...]:
-    """Scores and sums of one premise move to where it is made; products that differ in one premise are added there."""
+    """Scores and sums of one premise move to where it is made; products that differ in one premise are added there.
+
+    Only where that is less work: where the premise has fewer positions than the product.
+    """
     result: list[Fold] = []
     derived: dict[Atom, Fold] = {}
     for fold in folds:
@@ -130,7 +144,17 @@ def absorb(folds: Iterable[Fold]) -> tuple[Fold, ...]:
             if len(part.options) > 1 or symbol != part.options[0][0].symbol:
                 inner = part.fold()
                 derived.setdefault(replace(inner.conclusion, symbol=symbol), inner)
-    return (*result, *(Fold(conclusion, inner.terms) for conclusion, inner in derived.items()))
+    made = {fold.conclusion.symbol: fold for fold in result}
+    return (*result, *(_derived(conclusion, inner.terms, made) for conclusion, inner in derived.items()))
+
+
+def _derived(conclusion: Atom, terms: tuple[Term, ...], made: Mapping[Item | Score, Fold]) -> Fold:
+    """The fold of a derived item. One of a family is made of what the items are made of that it adds up."""
+    parts = [made[base.symbol] for base, *_ in terms] if conclusion.symbol.family else []  # type: ignore[union-attr]
+    if parts and all(part.is_flat for part in parts):
+        terms = tuple(term for part in parts for term in part.terms)
+        conclusion = replace(parts[0].conclusion, symbol=conclusion.symbol)
+    return Fold(_conclusion(conclusion), tuple(_canonical(conclusion, term) for term in terms))
 
 
 def _split(conclusion: Atom, term: Term) -> tuple[tuple[Part, ...], Term]:
@@ -139,7 +163,9 @@ def _split(conclusion: Atom, term: Term) -> tuple[tuple[Part, ...], Term]:
     scores = [a for a in term if not a.is_item]
     if len(premises) == 1 or any(not p.is_variable for p in conclusion.positions):
         return tuple(Part(p.positions, p.symbol.exterior, ((_plain(p),),)) for p in premises), tuple(scores)  # type: ignore[union-attr]
-    homes = [next((p for p in premises if s.variables <= p.variables), None) for s in scores]
+    whole = frozenset[str]().union(*(atom.variables for atom in (*term, conclusion)))
+    smaller = [p for p in premises if p.variables < whole]
+    homes = [next((p for p in smaller if s.variables <= p.variables), None) for s in scores]
     spanning = tuple(s for s, home in zip(scores, homes, strict=True) if home is None)
     parts = []
     for premise in premises:
@@ -169,12 +195,18 @@ def _merge(pairs: list[tuple[tuple[Part, ...], Term]]) -> list[tuple[tuple[Part,
             others, other_scores = pairs[second]
             differ = [m for m, (p, q) in enumerate(zip(parts, others, strict=False)) if p != q]
             same_shape = len(parts) == len(others) == 2 and scores == other_scores and len(differ) == 1
-            if same_shape and _aligned(parts[differ[0]], others[differ[0]]):
+            if same_shape and _aligned(parts[differ[0]], others[differ[0]]) and _saves(parts[differ[0]], parts, scores):
                 m = differ[0]
                 merged = (*parts[:m], parts[m].merge(others[m]), *parts[m + 1 :])
                 rest = [pair for number, pair in enumerate(pairs) if number not in (first, second)]
                 return _merge([*rest[:first], (merged, scores), *rest[first:]])
     return pairs
+
+
+def _saves(part: Part, parts: Iterable[Part], scores: Term) -> bool:
+    """Whether there are fewer values of the part than of the product."""
+    names = {p.name for part in parts for p in part.positions}.union(*(score.variables for score in scores))
+    return {p.name for p in part.positions if p.is_variable} < names
 
 
 def _hoist(parts: tuple[Part, ...], scores: Term) -> tuple[tuple[Part, ...], Term]:
@@ -198,21 +230,27 @@ def _aligned(part: Part, other: Part) -> bool:
 def share(folds: Iterable[Fold]) -> tuple[Fold, ...]:
     """A product of two premises that serves several conclusions becomes an item of its own."""
     folds = tuple(folds)
-    cores = Counter((fold.conclusion.positions, _core(fold, term)) for fold in folds for term in fold.terms)
-    shared: dict[tuple[tuple[Position, ...], Term], Atom] = {}
-    for (positions, core), times in cores.items():
-        if times > 1 and len([a for a in core if a.is_item]) == 2 and all(p.is_variable for p in positions):
-            name = repr(Fold(Atom(Item("·"), positions), (core,)))
-            shared[positions, core] = Atom(Item(name), positions)
+    cores = Counter(
+        (replace(f.conclusion, symbol=_bare(f.conclusion)), _core(f, term)) for f in folds for term in f.terms
+    )
+    shared: dict[tuple[Atom, Term], Atom] = {}
+    for (bare, core), times in cores.items():
+        sums = not frozenset[str]().union(*(a.variables for a in core)) <= bare.variables
+        if times > 1 and sums and len([a for a in core if a.is_item]) == 2 and not bare.is_absolute:
+            shared[bare, core] = replace(bare, symbol=replace(bare.symbol, name=repr(Fold(bare, (core,)))))
     result = []
     for fold in folds:
         terms = []
         for term in fold.terms:
             core = _core(fold, term)
-            atom = shared.get((fold.conclusion.positions, core))
+            atom = shared.get((replace(fold.conclusion, symbol=_bare(fold.conclusion)), core))
             terms.append((atom, *(a for a in term if a not in core)) if atom else term)
         result.append(replace(fold, terms=tuple(terms)))
     return (*result, *(Fold(atom, (core,)) for (_, core), atom in shared.items()))
+
+
+def _bare(conclusion: Atom) -> Item:
+    return Item("·", getattr(conclusion.symbol, "exterior", False))
 
 
 def _core(fold: Fold, term: Term) -> Term:

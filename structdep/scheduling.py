@@ -37,7 +37,9 @@ def transient(system: DeductionSystem) -> frozenset[Item | Score]:
     reshaped = {rule.premises[0].symbol for rule in system.rules if rule.premises[0].span != rule.conclusion.span}
     summed = {rule.conclusion.symbol for rule in system.rules if len(rule.premises) > 1 and _sums(rule)}
     in_words = {rule.conclusion.symbol for rule in system.rules if not rule.conclusion.is_absolute}
-    return frozenset(derived - used_beside - reshaped - summed - ({system.goal.symbol} & in_words))
+    most = max(len(rule.variables) for rule in system.rules)
+    small = {rule.conclusion.symbol for rule in system.rules if 0 < len(rule.conclusion.variables) < most}
+    return frozenset(derived - used_beside - reshaped - summed - small - ({system.goal.symbol} & in_words))
 
 
 def _sums(rule: Rule) -> bool:
@@ -68,14 +70,15 @@ def least_width(premises: Sequence[Atom], conclusion: Atom, least: dict[Item | S
     return sum(least[p.symbol] for p in premises) + _gaps(premises, conclusion)
 
 
-def order(axioms: Iterable[Atom], rules: Sequence[Step]) -> list[Item | Score]:
-    """The order in which the items of one width are computed. Raises CycleError where there is none."""
+def before(axioms: Iterable[Atom], rules: Sequence[Step]) -> dict[Item | Score, list[Item | Score]]:
+    """What must be computed before each item, of the items of one width. Raises CycleError where there is a circle."""
     least = least_widths(axioms, rules)
     graph: dict[Item | Score, list[Item | Score]] = {}
     for premises, conclusion in rules:
-        before = graph.setdefault(conclusion.symbol, [])
-        before += [p.symbol for p in premises if room(p, premises, conclusion, least) == 0]
-    return list(TopologicalSorter(graph).static_order())
+        earlier = graph.setdefault(conclusion.symbol, [])
+        earlier += [p.symbol for p in premises if room(p, premises, conclusion, least) == 0]
+    TopologicalSorter(graph).prepare()
+    return graph
 
 
 def _gaps(premises: Sequence[Atom], conclusion: Atom) -> int:

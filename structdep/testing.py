@@ -118,9 +118,8 @@ def _at(atom: Atom, at: Mapping[str, int]) -> Cell:
 
 def _item_exists(item: Atom, nodes: Nodes, last: int) -> bool:
     start, end = (nodes[end] for end in item.ends)
-    exterior = getattr(item.symbol, "exterior", "")
-    stands_outside = {"": True, "left": nodes[-1] <= start, "right": end <= nodes[-1]}[exterior]
-    return stands_outside and min(nodes) >= 0 and max(nodes) <= last
+    stands_well = not getattr(item.symbol, "exterior", False) or nodes[-1] <= start or end <= nodes[-1]
+    return stands_well and min(nodes) >= 0 and max(nodes) <= last
 
 
 def _score_exists(score: Atom, nodes: Nodes, n: int) -> bool:

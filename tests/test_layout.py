@@ -1,15 +1,15 @@
 """Where values lie: every slice of a chart or a table stays within its array, where JAX would move it silently."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from test_systems import Declared, each_system
 
 from structdep.deduction import DeductionSystem
 from structdep.engine import make_steps
-from structdep.layout import Key, Layout, View, skew
+from structdep.layout import Layout
 from structdep.plan import plan
+from structdep.skewing import skew
+from structdep.views import Dim, Key, View
 
 SIZES = (1, 2, 3, 5, 9, 24, 41)
 
@@ -19,7 +19,7 @@ def test_slices_stay_within_their_arrays(declared: Declared) -> None:
     made = plan(declared.system, frozenset(declared.system.declared))
     for widest in (size + declared.system.last for size in SIZES):
         layout = made.layout(widest)
-        shapes = {key: layout.shape(key[0], atom) for key, atom in made.charts().items()}
+        shapes = {key: (made.sizes[key[1]], *layout.shape(key[0], atom)) for key, atom in made.charts.items()}
         for block in made.blocks(widest):
             for step in make_steps(made, layout, block):
                 for view in (*(view for factors, _ in step.products for view in factors), *step.targets):
@@ -29,10 +29,10 @@ def test_slices_stay_within_their_arrays(declared: Declared) -> None:
 
 def table_shape(layout: Layout, key: Key, system: DeductionSystem) -> tuple[int, ...]:
     _, arity = system.declared[key[1]]
-    table = jax.ShapeDtypeStruct((layout.nodes,) * arity, jnp.float32)
-    return jax.eval_shape(partial(skew, zero=0.0, key=key, layout=layout), table).shape
+    return jax.eval_shape(lambda: skew(jnp.zeros((layout.nodes,) * arity), 0.0, key, layout)).shape
 
 
 def fits(view: View, shape: tuple[int, ...], lo: int, hi: int) -> bool:
-    corners = [(d.start + d.slope * width, d.size) for width in (lo, hi) for d in view.dims]
+    dims = (Dim(min(view.rows), 0, max(view.rows) + 1 - min(view.rows), None), *view.dims[1:])
+    corners = [(d.start + d.slope * width, d.size) for width in (lo, hi) for d in dims]
     return all(0 <= corner <= size - length for (corner, length), size in zip(corners, 2 * shape, strict=True))

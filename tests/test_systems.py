@@ -19,6 +19,7 @@ from structdep.charts import (
     eisner,
     mh4_trees,
     mhk,
+    one_endpoint_crossing,
 )
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
 from structdep.testing import LOG, MAX, Values, derivation_scores, derivations, evaluate, expected_uses, value
@@ -28,6 +29,7 @@ SIZES = range(1, 6)
 PROJECTIVE, SINGLE_ROOT = (1, 3, 12, 55, 273), (1, 2, 7, 30, 143)
 BY_TRANSITIONS = (1, 3, 13, 67, 381)
 MH4_TREES, MH4_DERIVATIONS = (1, 3, 16, 118, 1019), (1, 11, 165, 2907, 55925)
+ONE_EC = (1, 3, 16, 125, 1104)
 MH5_TREES, MH5_DERIVATIONS = (1, 3, 16, 125, 1276), (1, 11, 345, 13311, 559997)
 
 
@@ -60,6 +62,7 @@ SYSTEMS = (
     Declared(arc_eager_trees(transitions=True), (3, 2), PROJECTIVE, PROJECTIVE),
     Declared(arc_standard_trees(), (4, 3), PROJECTIVE, PROJECTIVE),
     Declared(arc_standard_trees(transitions=True), (4, 3), PROJECTIVE, PROJECTIVE),
+    Declared(one_endpoint_crossing(), (4, 3), ONE_EC, ONE_EC),
     Declared(mh4_trees(), (4, 3), MH4_TREES, MH4_TREES),
     Declared(mh4_trees(transitions=True), (4, 3), MH4_TREES, MH4_TREES),
 )

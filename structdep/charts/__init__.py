@@ -9,3 +9,4 @@ from structdep.charts.arc_standard_trees import arc_standard_trees as arc_standa
 from structdep.charts.eisner import eisner as eisner
 from structdep.charts.mh4_trees import mh4_trees as mh4_trees
 from structdep.charts.mhk import mhk as mhk
+from structdep.charts.one_endpoint_crossing import one_endpoint_crossing as one_endpoint_crossing

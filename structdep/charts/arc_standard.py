@@ -23,7 +23,7 @@ def arc_standard(transitions: bool = False) -> DeductionSystem:
           I[i,g,k]  R[k:j,g]  ⊢  I[i,g,j]
           goal  I[0,0,n+1]
     """
-    I, L, R = Item("I"), Item("L", exterior="right"), Item("R", exterior="left")
+    I, L, R = Item("I"), Item("L", exterior=True), Item("R", exterior=True)
     push, left, left_front, right, scores = steps(transitions)
     name = "arc_standard_transitions" if transitions else "arc_standard"
     rules = (

@@ -22,7 +22,7 @@ def arc_standard_trees(transitions: bool = False) -> DeductionSystem:
           I[i,g,k]  R[k:j,g]  ⊢  I[i,g,j]
           goal  I[0,0,n+1]
     """
-    B, I, L, R = Item("B"), Item("I"), Item("L", exterior="right"), Item("R", exterior="left")
+    B, I, L, R = Item("B"), Item("I"), Item("L", exterior=True), Item("R", exterior=True)
     push, left, left_front, right, scores = steps(transitions)
     name = "arc_standard_trees_transitions" if transitions else "arc_standard_trees"
     rules = (

@@ -1,0 +1,121 @@
+"""Boxes of stored arrays: read, written and added to at any width, as arrays over the grid of a product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+Key = tuple[Any, ...]
+"""Names an array: ("L" or "R", family) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
+
+
+class Dim(NamedTuple):
+    """One axis of a box: its corner is `start + slope * width`; `axis` is its place in the grid, None if dropped."""
+
+    start: int
+    slope: int
+    size: int
+    axis: int | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A box of a stored array, seen as an array over the grid of a product (with unit axes where it is constant).
+
+    The first of `dims` is the rows of the grid; `rows` says which row of the array each of them reads.
+    """
+
+    key: Key
+    dims: tuple[Dim, ...]
+    rank: int
+    rows: tuple[int, ...]
+
+    def _corner(self, leaf: jax.Array, width: jax.Array | int) -> list[Any]:
+        corner = [d.start + d.slope * width if d.slope else d.start for d in self.dims]
+        return corner + [0] * (leaf.ndim - len(corner))
+
+    def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
+        sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
+        sizes[0] = max(self.rows) + 1 - min(self.rows)
+        return lax.dynamic_slice(leaf, self._corner(leaf, width), sizes, allow_negative_indices=False)
+
+    @property
+    def picks(self) -> bool:
+        """Whether its rows are not neighbours in the array."""
+        rows = [row - min(self.rows) for row in self.rows]
+        return rows != list(range(len(rows))) and max(rows) > 0
+
+    def read(self, source: Any, width: jax.Array | int) -> Any:
+        """The box at this width, its axes moved to their places in the grid."""
+        return self.arrange(self.pick(source, width))
+
+    def pick(self, source: Any, width: jax.Array | int) -> Any:
+        """The box at this width."""
+        return jax.tree.map(lambda leaf: self._pick(self._box(leaf, width)), source)
+
+    def arrange(self, picked: Any) -> Any:
+        """A box with its axes moved to their places in the grid."""
+        return jax.tree.map(self._to_grid, picked)
+
+    def _pick(self, box: jax.Array) -> jax.Array:
+        """From rows of the array to rows of the grid."""
+        rows = [row - min(self.rows) for row in self.rows]
+        if rows == list(range(len(box))) or max(rows) == 0:
+            return box
+        return box.at[np.array(rows)].get(mode="promise_in_bounds")
+
+    def _put(self, picked: jax.Array) -> jax.Array:
+        """From rows of the grid to rows of the array, where they are added up: the transpose of `_pick`."""
+        rows = [row - min(self.rows) for row in self.rows]
+        if rows == list(range(len(picked))) or max(rows) == 0:
+            return picked
+        having = [[place for place, own in enumerate(rows) if own == row] for row in range(max(rows) + 1)]
+        total: Any = 0
+        for rank in range(max(map(len, having))):
+            places = np.array([own[rank] if rank < len(own) else 0 for own in having])
+            there = np.array([rank < len(own) for own in having]).reshape(-1, *[1] * (picked.ndim - 1))
+            total += jnp.where(there, picked.at[places].get(mode="promise_in_bounds"), 0)
+        return total
+
+    def _to_grid(self, box: jax.Array) -> jax.Array:
+        trailing = box.shape[len(self.dims) :]
+        kept = [d.axis for d in self.dims if d.axis is not None]
+        box = box.reshape([d.size for d in self.dims if d.axis is not None] + list(trailing))
+        order = sorted(range(len(kept)), key=lambda m: kept[m])
+        box = box.transpose(*order, *range(len(kept), box.ndim))
+        sizes = {d.axis: d.size for d in self.dims}
+        return box.reshape([sizes.get(axis, 1) for axis in range(self.rank)] + list(trailing))
+
+    def _from_grid(self, value: jax.Array) -> jax.Array:
+        trailing = value.shape[self.rank :]
+        kept = [d.axis for d in self.dims if d.axis is not None]
+        value = value.reshape([d.size for axis in sorted(kept) for d in self.dims if d.axis == axis] + list(trailing))
+        order = [sorted(kept).index(axis) for axis in kept]
+        value = value.transpose(*order, *range(len(kept), value.ndim))
+        return value.reshape([d.size for d in self.dims] + list(trailing))
+
+    def write(self, target: Any, value: Any, width: jax.Array | int) -> Any:
+        """The array with the box at this width replaced. The rows stand in order."""
+
+        def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
+            return _replace(leaf, self._from_grid(new).astype(leaf.dtype), self._corner(leaf, width))
+
+        return jax.tree.map(update, target, value)
+
+    def add(self, target: Any, value: Any, width: jax.Array | int) -> Any:
+        """The array with `value` added to the box at this width: the transpose of `read`."""
+
+        def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
+            box = self._box(leaf, width) + self._put(self._from_grid(new))
+            return _replace(leaf, box, self._corner(leaf, width))
+
+        return jax.tree.map(update, target, value)
+
+
+def _replace(leaf: jax.Array, box: jax.Array, corner: list[Any]) -> jax.Array:
+    return lax.dynamic_update_slice(leaf, box, corner, allow_negative_indices=False)
