@@ -29,7 +29,9 @@ from structdep.systems import System, run
 from structdep.traceback import derivation
 
 GROUP_BYTES = {"cpu": 1 << 25}
-"""Room for the charts of the sentences that are parsed side by side: a few caches on CPUs, gigabytes elsewhere."""
+"""Room for the charts of sentences that are parsed side by side: a few caches on CPUs; for 16 of them, more if need be."""
+MOST_BYTES = 1 << 32
+"""Room for them anywhere, unless one sentence needs more."""
 
 
 def inside(
@@ -167,13 +169,15 @@ _structure.defvjp(
 
 
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
-    """Sentences a group: as many as have room, a multiple of 16, in groups of equal size."""
+    """Sentences a group: as many as have room, a multiple of 16 if so many have, in groups of equal size."""
     layout = made.layout(nodes - 1)
     cells = sum(made.sizes[name] * prod(layout.shape(side, atom)) for (side, name), atom in made.charts.items())
-    room = max(1, GROUP_BYTES.get(jax.default_backend(), 1 << 32) // (64 * cells)) * 16
+    fitting = GROUP_BYTES.get(jax.default_backend(), MOST_BYTES) // (4 * cells)
+    room = max(fitting // 16 * 16, min(16, MOST_BYTES // (4 * cells)), 1)
     groups = -(-batch // room)
     size = -(-batch // groups)
-    return size if groups == 1 else -(-size // 16) * 16
+    unit = min(16, room)
+    return size if groups == 1 else -(-size // unit) * unit
 
 
 def _parse(
