@@ -53,7 +53,7 @@ TWO = {("s0", "b0"): ("shift", *REDUCES)}
 HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
 PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
 GREEDY = second_order()
-EISNER, MH4 = charts.eisner(), charts.mhk(4)
+EISNER, MH4, ONE_EC = charts.eisner(), charts.mhk(4), charts.one_endpoint_crossing()
 MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
 CHARTS = {
     "mst": Chart(all_trees(), all_trees(), all_trees(), ARCS),
@@ -72,6 +72,7 @@ CHARTS = {
         {("s0", "b0"): ("shift", "la", "ra")},
     ),
     "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS),
+    "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS),
     "mh4-two": Chart(*MH4_STEPS, MH4, TWO),
     "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID),
 }

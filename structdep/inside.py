@@ -29,7 +29,7 @@ from structdep.systems import System, run
 from structdep.traceback import derivation
 
 GROUP_BYTES = {"cpu": 1 << 25}
-"""Room for the charts of sentences that are parsed side by side: a few caches on CPUs; for 16 of them, more if need be."""
+"""Room for the charts of sentences that are parsed side by side: a few caches on CPUs; more for 16, if need be."""
 MOST_BYTES = 1 << 32
 """Room for them anywhere, unless one sentence needs more."""
 

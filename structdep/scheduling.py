@@ -52,12 +52,15 @@ def least_widths(axioms: Iterable[Atom], rules: Sequence[Step]) -> dict[Item | S
     for axiom in sorted(axioms, key=width_of_axiom):
         least.setdefault(axiom.symbol, width_of_axiom(axiom))
     for _ in range(len(rules) + 1):
+        before = dict(least)
         for number, (premises, conclusion) in enumerate(rules):
             if all(p.symbol in least for p in premises):
                 if wide := [p for p in premises if room(p, premises, conclusion, least) < 0]:
                     raise WidthError(number, wide[0])
                 width = least_width(premises, conclusion, least)
                 least[conclusion.symbol] = min(width, least.get(conclusion.symbol, width))
+        if least == before:
+            break
     return least
 
 
