@@ -21,10 +21,10 @@ close = partial(np.testing.assert_allclose, rtol=2e-4, atol=5e-5)
 slow = pytest.mark.slow
 CASES = (
     pytest.param(eisner(), False, id="eisner, any roots"),
-    pytest.param(arc_hybrid_trees(), True, id="arc_hybrid_trees, single root"),
+    pytest.param(arc_hybrid_trees(), True, marks=slow, id="arc_hybrid_trees, single root"),
     pytest.param(all_trees(), True, id="all trees, single root"),
     pytest.param(all_trees(), False, marks=slow, id="all trees, any roots"),
-    pytest.param(eisner(), True, marks=slow, id="eisner, single root"),
+    pytest.param(eisner(), True, id="eisner, single root"),
     pytest.param(arc_hybrid_trees(), False, marks=slow, id="arc_hybrid_trees, any roots"),
     pytest.param(mh4_trees(), False, marks=slow, id="mh4_trees, any roots"),
     pytest.param(mh4_trees(), True, marks=slow, id="mh4_trees, single root"),

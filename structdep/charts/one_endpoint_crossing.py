@@ -43,10 +43,9 @@ def one_endpoint_crossing() -> DeductionSystem:
     They are mildly non-projective: 96 to 100 % of the sentences of treebanks, 97.6 % of those of Gothic.
 
     Example:
-        >>> import jax.numpy as jnp, structdep as sd
-        >>> scores = jnp.zeros((5, 5)).at[[3, 0, 0, 1], [1, 2, 3, 4]].set(1.0)  # 3 → 1 and 1 → 4 cross others
-        >>> sd.argmax(one_endpoint_crossing(), scores)
-        Array([3, 0, 0, 1], dtype=int32)
+        >>> system = one_endpoint_crossing()
+        >>> print(str(system).splitlines()[0], len(system.rules))
+        one_endpoint_crossing: time O(n^4), space O(n^3), one derivation a tree 289
     """
     axioms = (E[i, i],)
     goal = I.item("ii")[0, n]
