@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import training_cases
 from flax import nnx
 from rich.console import Console
 
 from experiments import second_order
 from experiments.chart_parsers import CHARTS
-from experiments.config import Config
 from experiments.decoding import Decoding
 from experiments.demo_treebank import write_demo_treebank
 from experiments.experiment import Experiment
@@ -20,20 +20,8 @@ from experiments.parsers import check
 from experiments.report import Report
 from experiments.scorers import TableScorer, Trilinear
 
-TINY = Config(
-    parser="mst2-greedy",
-    word_vectors=16,
-    character_vectors=8,
-    character_states=16,
-    states=32,
-    layers=1,
-    scorer_features=16,
-    part_features=8,
-    labeler_features=8,
-    epochs=1,
-    words_per_batch=500,
-    max_shapes=1,
-    learning_rate=2e-2,
+TINY = replace(
+    training_cases.TINY, parser="mst2-greedy", part_features=8, epochs=1, words_per_batch=500, learning_rate=2e-2
 )
 
 
