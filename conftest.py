@@ -1,8 +1,11 @@
 """All tests: steady examples, and programs that are compiled once, whichever worker or run needs them."""
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
@@ -10,3 +13,16 @@ settings.load_profile("steady")
 
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+
+import jax  # noqa: E402  (it reads the environment)
+
+MAPPINGS = Path("/proc/self/maps")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_programs() -> Iterator[None]:
+    """Forget compiled programs when they are many: Linux gives a process 65530 mappings of memory, then XLA crashes."""
+    yield
+    if MAPPINGS.exists() and len(MAPPINGS.read_text().splitlines()) > 20_000:
+        jax.clear_caches()  # type: ignore[no-untyped-call]
+        gc.collect()

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import LENGTHS, N, Tables, behind, each_system, sentences, some_tables
+from cases import LENGTHS, N, Tables, behind, each_chart, each_system, sentences, some_tables
 from numpy.typing import NDArray
 
 import structdep as sd
@@ -43,7 +43,7 @@ def test_the_gradient_of_log_sum_counts_expected_uses(system: DeductionSystem) -
             close(marginals[name][row], expected[name], err_msg=f"{name} of {length} words")
 
 
-@each_system
+@each_chart
 def test_the_gradient_of_max_plus_is_one_best_derivation(system: DeductionSystem) -> None:
     tables = some_tables(system, seed=1)
     value, uses = total(system, sd.MaxPlus, tables)
