@@ -13,17 +13,11 @@ from structdep.deduction import Atom
 from structdep.engine import Arrays
 from structdep.layout import Layout
 from structdep.plan import Plan
-from structdep.rewriting import Term
+from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
 
 Bindings = Mapping[str, jax.Array]
 """The node of each position variable, `[*grid, batch]`, and of the root ("") and the last word ("n")."""
-
-
-def summed_variables(conclusion: Atom, term: Term) -> tuple[str, ...]:
-    """The positions of a product that its conclusion lacks."""
-    names = (p.name for atom in term for p in atom.positions if p.is_variable)
-    return tuple(dict.fromkeys(name for name in names if name not in conclusion.variables))
 
 
 def over_splits(summed: tuple[str, ...], layout: Layout, at: Bindings) -> dict[str, jax.Array]:

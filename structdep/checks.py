@@ -96,7 +96,7 @@ def _position_problem(rule: Rule) -> str:
     if any(p.is_variable and p.shift for p in conclusion.positions):
         return f"the conclusion {conclusion!r} must name plain positions: shift those of the premises and scores"
     bound = frozenset[str]().union(*(p.variables for p in premises))
-    inside = conclusion.positions[: -1 if getattr(conclusion.symbol, "exterior", False) else None]
+    inside = conclusion.positions[: -1 if conclusion.is_exterior else None]
     loose = [p.name for p in inside if p.is_variable and p.name not in bound]
     loose += [v for s in rule.scores for v in sorted(s.variables - bound - conclusion.variables)]
     if loose:

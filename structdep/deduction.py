@@ -106,13 +106,18 @@ class Atom:
 
     def __repr__(self) -> str:
         names = [repr(p) for p in self.positions]
-        if isinstance(self.symbol, Item) and self.symbol.exterior:
+        if self.is_exterior:
             names = [":".join(names[:2]), *names[2:]]
         return f"{self.symbol.name}[{','.join(names)}]"
 
     @property
     def is_item(self) -> bool:
         return isinstance(self.symbol, Item)
+
+    @property
+    def is_exterior(self) -> bool:
+        """Whether it is an item whose last position lies outside of its span."""
+        return isinstance(self.symbol, Item) and self.symbol.exterior
 
     @property
     def variables(self) -> frozenset[str]:
@@ -126,7 +131,7 @@ class Atom:
     @property
     def ends(self) -> tuple[int, int]:
         """Which of an item's positions are the left and right end of its span."""
-        return 0, 1 if isinstance(self.symbol, Item) and self.symbol.exterior else len(self.positions) - 1
+        return 0, 1 if self.is_exterior else len(self.positions) - 1
 
     @property
     def span(self) -> tuple[Position, Position]:

@@ -15,6 +15,7 @@ from structdep.deduction import Atom
 from structdep.groups import Group
 from structdep.layout import Grid, Layout, sides
 from structdep.plan import Block, Plan
+from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
 from structdep.views import Key, View
@@ -55,8 +56,7 @@ def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
     grid = Grid(layout, group.conclusion, (), block.lo, block.hi, len(group.folds))
     products = []
     for term in group.terms:
-        names = (p.name for slot in term for p in slot[0].positions if p.name not in group.conclusion.variables)
-        summed = tuple(dict.fromkeys(names))
+        summed = summed_variables(group.conclusion, tuple(slot[0] for slot in term))
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
     family, rows = plan.places([fold.conclusion for fold in group.folds])
     targets = (grid.item(side, group.conclusion, family, rows) for side in "LR" if (side, family) in plan.charts)

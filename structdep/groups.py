@@ -58,7 +58,7 @@ class Member:
     @property
     def work(self) -> dict[Form, float]:
         """Of a product of each form: how many cells its grid has, over all widths, for sentences of length 1."""
-        outside = 1 + getattr(self.fold.conclusion.symbol, "exterior", False)
+        outside = 1 + self.fold.conclusion.is_exterior
         work = {}
         for form, term in zip(self.forms, self.fold.terms, strict=True):
             axes = len(self.fold.conclusion.variables.union(*(a.variables for a in term))) - 1
@@ -111,7 +111,7 @@ def clan(symbol: Item | Score) -> str:
 
 
 def _shape(atom: Atom) -> str:
-    return f"{len(atom.positions)}{'x' if getattr(atom.symbol, 'exterior', False) else ''}"
+    return f"{len(atom.positions)}{'x' if atom.is_exterior else ''}"
 
 
 def find_groups(folds: Iterable[Fold], families: Families) -> tuple[Group, ...]:

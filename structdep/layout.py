@@ -50,7 +50,7 @@ class Layout:
         """Where the chart of this side has the item with its positions at these nodes."""
         anchor, other = atom.ends if side == "L" else atom.ends[::-1]
         offsets = [node - nodes[anchor] + (0 if side == "L" else self.widest) for node in nodes]
-        if getattr(atom.symbol, "exterior", False):
+        if atom.is_exterior:
             beyond = nodes[-1] - nodes[anchor]
             offsets[-1] = jnp.where(beyond < (side == "L"), beyond + self.nodes, beyond)
         inner = [offset for m, offset in enumerate(offsets) if m not in atom.ends]
@@ -68,8 +68,7 @@ def sides(atom: Atom, conclusion: Atom) -> str:
 
 def outsides(atom: Atom) -> list[bool]:
     """For each position of an item, whether it lies outside of the span."""
-    exterior = getattr(atom.symbol, "exterior", False)
-    return [exterior and m == len(atom.positions) - 1 for m in range(len(atom.positions))]
+    return [atom.is_exterior and m == len(atom.positions) - 1 for m in range(len(atom.positions))]
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class Grid:
 
     def _outside(self, name: str) -> bool:
         """Whether a position lies outside of the conclusion's span."""
-        return getattr(self.conclusion.symbol, "exterior", False) and name == self.conclusion.positions[-1].name
+        return self.conclusion.is_exterior and name == self.conclusion.positions[-1].name
 
     def item(self, side: str, atom: Atom, family: str, rows: Sequence[int]) -> View:
         """Items at these positions, stored at this side in these rows of their family, as a box over this grid."""

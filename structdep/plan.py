@@ -55,7 +55,7 @@ class Plan:
         """How many rows each family has: the last is of nothing, where a product needs it."""
         slots = [slot for group in self.groups for term in group.terms for slot in term]
         padded = {self.places(slot)[0] for slot in slots if any(map(is_nothing, slot))}
-        return Counter(self.families[symbol] for symbol in self.rows) + Counter(padded)
+        return self.nothing + Counter(padded)
 
     def places(self, slot: Sequence[Atom]) -> tuple[str, list[int]]:
         """The family of some items, and their rows."""
@@ -80,9 +80,8 @@ class Plan:
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
         most = min(MAX_BLOCKS, max(1, MAX_STEPS // len(self.groups)))
-        bounds += split(
-            last, widest, max(len(fold.variables) for group in self.groups for fold in group.folds) - 2, most
-        )
+        axes = max(len(fold.variables) for group in self.groups for fold in group.folds) - 2
+        bounds += split(last, widest, axes, most)
         return [Block(lo, hi, self._made_until(hi)) for lo, hi in bounds]
 
     def _made_until(self, width: int) -> tuple[Group, ...]:

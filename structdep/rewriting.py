@@ -47,6 +47,12 @@ class Fold:
         return [(tuple(a for a in term if a.is_item), self.conclusion) for term in self.terms]
 
 
+def summed_variables(conclusion: Atom, term: Term) -> tuple[str, ...]:
+    """The positions of a product that its conclusion lacks."""
+    names = (p.name for atom in term for p in atom.positions if p.is_variable)
+    return tuple(dict.fromkeys(name for name in names if name not in conclusion.variables))
+
+
 def rename(atom: Atom, names: Mapping[str, Position]) -> Atom:
     """The atom with its position variables replaced."""
     positions = (names[p.name] + p.shift if p.name in names else p for p in atom.positions)
@@ -250,7 +256,7 @@ def share(folds: Iterable[Fold]) -> tuple[Fold, ...]:
 
 
 def _bare(conclusion: Atom) -> Item:
-    return Item("·", getattr(conclusion.symbol, "exterior", False))
+    return Item("·", conclusion.is_exterior)
 
 
 def _core(fold: Fold, term: Term) -> Term:

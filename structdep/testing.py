@@ -118,7 +118,7 @@ def _at(atom: Atom, at: Mapping[str, int]) -> Cell:
 
 def _item_exists(item: Atom, nodes: Nodes, last: int) -> bool:
     start, end = (nodes[end] for end in item.ends)
-    stands_well = not getattr(item.symbol, "exterior", False) or nodes[-1] <= start or end <= nodes[-1]
+    stands_well = not item.is_exterior or nodes[-1] <= start or end <= nodes[-1]
     return stands_well and min(nodes) >= 0 and max(nodes) <= last
 
 

@@ -17,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from structdep.cells import Bindings, chart_value, over_splits, summed_variables, table_value
+from structdep.cells import Bindings, chart_value, over_splits, table_value
 from structdep.deduction import Atom
 from structdep.engine import Arrays
 from structdep.groups import Group, Member, align, is_nothing
 from structdep.layout import Layout
 from structdep.plan import Plan
+from structdep.rewriting import summed_variables
 from structdep.scheduling import width_of_axiom
 from structdep.semirings import Semiring
 

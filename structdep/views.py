@@ -45,10 +45,14 @@ class View:
         return lax.dynamic_slice(leaf, self._corner(leaf, width), sizes, allow_negative_indices=False)
 
     @property
+    def box_rows(self) -> list[int]:
+        """Which row of the box each row of the grid reads."""
+        return [row - min(self.rows) for row in self.rows]
+
+    @property
     def picks(self) -> bool:
         """Whether its rows are not neighbours in the array."""
-        rows = [row - min(self.rows) for row in self.rows]
-        return rows != list(range(len(rows))) and max(rows) > 0
+        return self.box_rows != list(range(len(self.rows))) and max(self.box_rows) > 0
 
     def read(self, source: Any, width: jax.Array | int) -> Any:
         """The box at this width, its axes moved to their places in the grid."""
@@ -64,16 +68,13 @@ class View:
 
     def _pick(self, box: jax.Array) -> jax.Array:
         """From rows of the array to rows of the grid."""
-        rows = [row - min(self.rows) for row in self.rows]
-        if rows == list(range(len(box))) or max(rows) == 0:
-            return box
-        return box.at[np.array(rows)].get(mode="promise_in_bounds")
+        return box.at[np.array(self.box_rows)].get(mode="promise_in_bounds") if self.picks else box
 
     def _put(self, picked: jax.Array) -> jax.Array:
         """From rows of the grid to rows of the array, where they are added up: the transpose of `_pick`."""
-        rows = [row - min(self.rows) for row in self.rows]
-        if rows == list(range(len(picked))) or max(rows) == 0:
+        if not self.picks:
             return picked
+        rows = self.box_rows
         having = [[place for place, own in enumerate(rows) if own == row] for row in range(max(rows) + 1)]
         total: Any = 0
         for rank in range(max(map(len, having))):

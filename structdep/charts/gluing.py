@@ -59,9 +59,8 @@ class Placed(Glued):
 
     def atom(self, ends: Under) -> Atom:
         """The item of one state."""
-        return self.piece.item("".join(self.piece.letters[self.nodes.index(ends[node])] for node in self.nodes))[
-            self.index
-        ]
+        state = "".join(self.piece.letters[self.nodes.index(ends[node])] for node in self.nodes)
+        return self.piece.item(state)[self.index]
 
 
 @dataclass(frozen=True)
