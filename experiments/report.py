@@ -1,7 +1,7 @@
 """What a finished run leaves: predicted trees as CoNLL-U, report.md and report.json."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from experiments.config import Config
 from experiments.decoding import Decoding
 from experiments.evaluation import Evaluation
 from experiments.files import write_whole
+from experiments.tables import markdown
 
 
 @dataclass(frozen=True)
@@ -69,20 +70,16 @@ class Report:
             for name, counts in evaluation.groups.items()
         ]
         exact = f"Exact match: {evaluation.exact} of {evaluation.sentences} sentences."
-        return f"## {split}\n\n{_table(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n{exact}"
+        return f"## {split}\n\n{markdown(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n{exact}"
 
     def _calibration(self, split: str) -> str:
         calibration = self.calibrations[split]
         header = ("probability of the arc", "words", "mean", "right")
         error = f"Expected calibration error: {100 * calibration.error:.2f} %."
-        return f"## Calibration on {split}\n\n{_table(header, calibration.rows())}\n\n{error}"
+        return f"## Calibration on {split}\n\n{markdown(header, calibration.rows())}\n\n{error}"
 
     def _seconds(self) -> str:
         rows = [
             (phase, part, f"{seconds:.2f}") for phase, parts in self.seconds.items() for part, seconds in parts.items()
         ]
-        return f"## Seconds\n\n{_table(('phase', 'spent in', 'seconds'), rows)}"
-
-
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *rows))
+        return f"## Seconds\n\n{markdown(('phase', 'spent in', 'seconds'), rows)}"

@@ -1,8 +1,6 @@
-"""What programs share that count something in treebanks: command line, sentences, tables on screen and as CSV."""
+"""What programs share that count something in treebanks: command line, sentences, tables on screen and as files."""
 
 import argparse
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +11,28 @@ from rich.table import Table
 from experiments.demo_treebank import write_demo_treebank
 from experiments.files import write_whole
 from experiments.sentences import Sentence, read
+from experiments.tables import as_csv, markdown, shown
 from experiments.treebank import VARIABLE, find_treebank
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 Count = Callable[[str, list[Sentence], Path], Tables]
 """From the name of a treebank, its sentences and a folder for figures to tables of the same columns for each."""
+Draw = Callable[[Tables, Path], None]
+"""From all tables to figures in a folder."""
 
 
-def survey(program: str, description: str, count: Count, arguments: Sequence[str] | None = None) -> int:
-    """Count in all treebanks that the command line names; write the tables as CSV, and print the first of them."""
+def survey(
+    program: str,
+    description: str,
+    count: Count,
+    arguments: Sequence[str] | None = None,
+    draw: Draw | None = None,
+) -> int:
+    """Count in all treebanks that the command line names; write the tables as CSV, print and draw the first of them.
+
+    The first is also written as Markdown.
+    """
     options = _command_line(program, description).parse_args(arguments)
     tables: Tables = {}
     try:
@@ -33,8 +43,13 @@ def survey(program: str, description: str, count: Count, arguments: Sequence[str
         Console(stderr=True).print(f"{program}: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
         return 1
     for name, rows in tables.items():
-        write_whole(options.out / f"{name}.csv", _csv(rows))
-    Console().print(_printed(*next(iter(tables.items()))))
+        write_whole(options.out / f"{name}.csv", as_csv(rows))
+    name, rows = next(iter(tables.items()))
+    cells = [[shown(value) for value in row.values()] for row in rows]
+    write_whole(options.out / f"{name}.md", markdown(list(rows[0]), cells) + "\n")
+    if draw:
+        draw(tables, options.out)
+    Console().print(_printed(name, rows))
     return 0
 
 
@@ -45,7 +60,9 @@ def _command_line(program: str, description: str) -> argparse.ArgumentParser:
         description=description,
         epilog=f"treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/",
     )
-    made.add_argument("--lang", nargs="+", required=True, help="codes of languages or treebanks (got hu), or demo")
+    which = made.add_mutually_exclusive_group(required=True)
+    which.add_argument("--lang", nargs="+", default=[], help="codes of languages or treebanks (got hu), or demo")
+    which.add_argument("--files", nargs="+", default=[], type=Path, metavar="CONLLU", help="any files in their place")
     made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are")
     made.add_argument("--version", help="of UD, such as 2.0, to choose between several")
     made.add_argument("--split", choices=("train", "dev", "test"), default="train", help="default: %(default)s")
@@ -57,6 +74,8 @@ def _command_line(program: str, description: str) -> argparse.ArgumentParser:
 
 def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence]]]:
     """Names (got-train) and sentences."""
+    for path in options.files:
+        yield path.stem, _some(path)
     for lang in options.lang:
         if lang == "demo":
             found = write_demo_treebank(options.out / "demo-treebank")
@@ -65,15 +84,13 @@ def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence
         path = getattr(found, options.split)
         if path is None:
             raise ValueError(f"the treebank {lang} has no {options.split} set: write --split train or --split dev")
-        yield f"{lang}-{options.split}", read(path)
+        yield f"{lang}-{options.split}", _some(path)
 
 
-def _csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _some(path: Path) -> list[Sentence]:
+    if sentences := read(path):
+        return sentences
+    raise ValueError(f"{path} has no sentences: nothing to count")
 
 
 def _printed(title: str, rows: Sequence[Row]) -> Table:
@@ -82,5 +99,5 @@ def _printed(title: str, rows: Sequence[Row]) -> Table:
     for name, value in rows[0].items():
         made.add_column(name, justify="left" if isinstance(value, str) else "right")
     for row in rows:
-        made.add_row(*(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values()))
+        made.add_row(*map(shown, row.values()))
     return made

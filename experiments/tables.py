@@ -1,0 +1,33 @@
+"""Tables as text: Markdown and CSV."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = False) -> str:
+    """A table of cells; with `numbers`, all but the first column stand at the right.
+
+    Example:
+        >>> print(markdown(("parser", "UAS"), [("mst", "84.74")], numbers=True))
+        | parser | UAS |
+        | --- | --: |
+        | mst | 84.74 |
+    """
+    rule = ["---", *["--:" if numbers else "---"] * (len(header) - 1)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of the same columns, below their names."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def shown(value: Any) -> str:
+    """A cell: real numbers with two places."""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
