@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.conll18 import METRICS, outcomes, percentages
 from experiments.prediction import Predictions
 from experiments.treebank import Sentence
 from structdep.trees import AttachmentCounts, crossing_arcs
@@ -14,11 +15,15 @@ LENGTHS = {"length 1": (1, 1), "length 2": (2, 2), "length 3-6": (3, 6), "length
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Attachment counts of groups of words, by their gold arc, and how many sentences have their whole tree right."""
+    """Attachment counts of groups of words, by their gold arc, and how many sentences have their whole tree right.
+
+    `conll18` has UAS, LAS and CLAS by the rules of that shared task, in per cent.
+    """
 
     groups: dict[str, AttachmentCounts]
     sentences: int
     exact: int
+    conll18: dict[str, float]
 
     @property
     def all(self) -> AttachmentCounts:
@@ -27,7 +32,8 @@ class Evaluation:
     def to_dict(self) -> dict[str, object]:
         """Percentages and counts, fit for JSON."""
         groups = {name: {"words": c.total, "uas": 100 * c.uas, "las": 100 * c.las} for name, c in self.groups.items()}
-        return {"sentences": self.sentences, "exact": 100 * self.exact / self.sentences, "groups": groups}
+        exact = 100 * self.exact / self.sentences
+        return {"sentences": self.sentences, "exact": exact, "conll18": self.conll18, "groups": groups}
 
 
 def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluation:
@@ -57,4 +63,6 @@ def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluat
     groups |= {name: (low <= lengths) & (lengths <= high) for name, (low, high) in LENGTHS.items()}
     counts = {name: AttachmentCounts.of(gold[g], gold_deprels[g], heads[g], deprels[g]) for name, g in groups.items()}
     exact = sum(bool((s.heads == tree).all()) for s, tree in zip(sentences, predictions.heads, strict=True))
-    return Evaluation(counts, len(sentences), exact)
+    found = zip(sentences, predictions.heads, predictions.deprels, strict=True)
+    conll18 = percentages(sum(outcomes(s.heads, s.deprels, *tree).sum(-1) for s, *tree in found))
+    return Evaluation(counts, len(sentences), exact, dict(zip(METRICS, conll18.tolist(), strict=True)))

@@ -69,8 +69,12 @@ class Report:
             (name, f"{counts.total}", f"{100 * counts.uas:.2f}", f"{100 * counts.las:.2f}")
             for name, counts in evaluation.groups.items()
         ]
-        exact = f"Exact match: {evaluation.exact} of {evaluation.sentences} sentences."
-        return f"## {split}\n\n{markdown(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n{exact}"
+        official = ", ".join(f"{metric} {score:.2f}" for metric, score in evaluation.conll18.items())
+        return (
+            f"## {split}\n\n{markdown(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n"
+            f"By the rules of CoNLL 2018 (relations without subtypes, CLAS: of content words): {official}.\n\n"
+            f"Exact match: {evaluation.exact} of {evaluation.sentences} sentences."
+        )
 
     def _calibration(self, split: str) -> str:
         calibration = self.calibrations[split]

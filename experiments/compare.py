@@ -1,0 +1,183 @@
+"""Two parsers' trees compared: by how much one is better, and whether it may be chance.
+
+python experiments/compare.py A.conllu B.conllu GOLD.conllu
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from experiments.conll18 import METRICS, outcomes, percentages
+from experiments.sentences import Sentence, read
+
+EPILOG = """\
+scores are those of the CoNLL 2018 shared task (relations without subtypes; CLAS: content words alone). The interval
+and its p are of a paired bootstrap: what the difference is in as many sentences, drawn again and again with
+replacement. McNemar's test is exact; it counts the words that one parser alone has right.
+"""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much B is better, in points, with an interval of 95 %; p is of the hypothesis that neither is.
+
+    `only_a` and `only_b` are the words that one of the parsers alone has right.
+    """
+
+    a: float
+    b: float
+    low: float
+    high: float
+    bootstrap: float
+    only_a: int
+    only_b: int
+
+    @property
+    def mcnemar(self) -> float:
+        return mcnemar(self.only_a, self.only_b)
+
+    def cells(self) -> tuple[str, ...]:
+        interval = f"{self.low:+.2f} .. {self.high:+.2f}"
+        numbers = f"{self.a:.2f}", f"{self.b:.2f}", f"{self.b - self.a:+.2f}"
+        return *numbers, interval, _p(self.bootstrap), str(self.only_a), str(self.only_b), _p(self.mcnemar)
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """The exact p, on both sides, that so few or fewer of the words on which two parsers differ are right in one.
+
+    Example:
+        >>> mcnemar(2, 8), mcnemar(3, 3)
+        (0.109375, 1.0)
+    """
+    few, both = min(only_a, only_b), only_a + only_b
+    return min(1.0, 2 * sum(comb(both, k) for k in range(few + 1)) / 2**both)
+
+
+def compare(
+    a: Sequence[Sentence], b: Sequence[Sentence], gold: Sequence[Sentence], samples: int = 10_000, seed: int = 1
+) -> dict[str, Difference]:
+    """The difference in each of `METRICS`; sentences and words must be the same.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from experiments.demo_treebank import write_demo_treebank
+        >>> with TemporaryDirectory() as folder:
+        ...     dev = read(write_demo_treebank(folder).dev)
+        >>> compare(dev, dev, dev, samples=10)["UAS"]
+        Difference(a=100.0, b=100.0, low=0.0, high=0.0, bootstrap=1.0, only_a=0, only_b=0)
+    """
+    of_a, of_b = (
+        [outcomes(g.heads, g.deprels, s.heads, s.deprels) for g, s in zip(gold, found, strict=True)] for found in (a, b)
+    )
+    counts = np.stack([[each.sum(-1) for each in found] for found in (of_a, of_b)])
+    right_a, right_b = (np.concatenate(found, axis=-1)[:, 0] for found in (of_a, of_b))
+    scores = percentages(counts.sum(1))
+    drawn = _drawn(counts, samples, np.random.default_rng(seed))
+    found = {}
+    for place, metric in enumerate(METRICS):
+        low, high = np.quantile(drawn[:, place], (0.025, 0.975)).tolist()
+        only_a, only_b = right_a[place] & ~right_b[place], right_b[place] & ~right_a[place]
+        p = _both_sides(drawn[:, place])
+        before, after = scores[:, place].tolist()
+        found[metric] = Difference(before, after, low, high, p, int(only_a.sum()), int(only_b.sum()))
+    return found
+
+
+def _drawn(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The differences `[samples, metrics]` in sentences drawn with replacement, from `[2, sentences, metrics, 3]`."""
+    sentences = counts.shape[1]
+    found = []
+    for _ in range(samples):
+        times = np.bincount(rng.integers(sentences, size=sentences), minlength=sentences)
+        first, second = percentages(np.tensordot(times, counts, (0, 1)))
+        found.append(second - first)
+    return np.array(found)
+
+
+def _both_sides(differences: NDArray[np.float64]) -> float:
+    """Twice the share of draws on the rarer side of 0, which is never reported as none at all."""
+    rarer = min((differences <= 0).sum(), (differences >= 0).sum())
+    return min(1.0, 2 * (int(rarer) + 1) / (len(differences) + 1))
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 1e-4 else "< 0.0001"
+
+
+def check_words(path: Path, sentences: Sequence[Sentence], gold_path: Path, gold: Sequence[Sentence]) -> None:
+    """Raise ValueError where a file has other words than the gold standard: what is there, in which lines."""
+    start = 0
+    for number, (found, expected) in enumerate(zip(sentences, gold, strict=False), start=1):
+        if found.forms != expected.forms:
+            pairs = enumerate(zip(found.forms, expected.forms, strict=False))
+            place = next((place for place, (one, other) in pairs if one != other), min(len(found), len(expected)))
+            came, wanted = _word(path, found, start, place), _word(gold_path, expected, start, place)
+            raise ValueError(f"sentence {number} is not the same: {came}, but {wanted}")
+        start += len(found)
+    if len(sentences) != len(gold):
+        raise ValueError(
+            f"{path} has {len(sentences)} sentences, but {gold_path} has {len(gold)}: "
+            f"one of them ends too early, at lines {_line(path, -1)} and {_line(gold_path, -1)}"
+        )
+
+
+def _word(path: Path, sentence: Sentence, start: int, place: int) -> str:
+    """What stands at a place in a sentence that begins at word `start` of the file, and where."""
+    if place < len(sentence):
+        return f"the word {sentence.forms[place]!r} in {path}, line {_line(path, start + place)}"
+    return f"its end in {path} behind line {_line(path, start + place - 1)}"
+
+
+def _line(path: Path, word: int) -> int:
+    """The number of the line of a word, counted through the file from 0."""
+    with open(path, encoding="utf-8") as file:
+        return [number for number, line in enumerate(file, start=1) if re.match(r"\d+\t", line)][word]
+
+
+def table(names: Sequence[str], found: dict[str, Difference]) -> Table:
+    """A row for each score."""
+    made = Table(title=f"A: {names[0]}\nB: {names[1]}\ngold: {names[2]}", title_justify="left")
+    header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
+    for column in header:
+        made.add_column(column, justify="left" if column == "score" else "right")
+    for metric, difference in found.items():
+        made.add_row(metric, *difference.cells())
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    made = argparse.ArgumentParser(
+        prog="compare.py",
+        description="Compare the trees of two parsers with the gold standard.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for name in ("a", "b", "gold"):
+        made.add_argument(name, type=Path, metavar=f"{name.upper()}.conllu")
+    made.add_argument("--samples", type=int, default=10_000, help="of the bootstrap; default: %(default)s")
+    made.add_argument("--seed", type=int, default=1, help="default: %(default)s")
+    options = made.parse_args(arguments)
+    paths = options.a, options.b, options.gold
+    try:
+        a, b, gold = map(read, paths)
+        for path, sentences in ((options.a, a), (options.b, b)):
+            check_words(path, sentences, options.gold, gold)
+        found = compare(a, b, gold, options.samples, options.seed)
+    except (OSError, ValueError) as error:
+        Console(stderr=True).print(f"compare.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
+        return 1
+    Console().print(table([str(path) for path in paths], found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
