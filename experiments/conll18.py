@@ -8,7 +8,7 @@ task's own script refuses, count like all others.
 Zeman, D. et al. 2018. CoNLL 2018 Shared Task: Multilingual Parsing from Raw Text to Universal Dependencies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ CONTENT = frozenset((
 
 
 def outcomes(
-    gold_heads: ArrayLike, gold_deprels: Sequence[str], heads: ArrayLike, deprels: Sequence[str]
+    gold_heads: ArrayLike, gold_deprels: Iterable[str], heads: ArrayLike, deprels: Iterable[str]
 ) -> NDArray[np.bool_]:
     """For each of `METRICS`, the words that are right, that count in the gold tree, and in the predicted one.
 
@@ -35,11 +35,12 @@ def outcomes(
         >>> outcomes([2, 0], ["det", "root"], [2, 0], ["amod", "root"])[:, 0].astype(int).tolist()
         [[1, 1], [0, 1], [0, 1]]
     """
-    sizes = [len(np.asarray(gold_heads)), len(gold_deprels), len(np.asarray(heads)), len(deprels)]
+    gold_heads, heads = np.asarray(gold_heads), np.asarray(heads)
+    gold_universal, universal = (np.array([d.split(":")[0] for d in given]) for given in (gold_deprels, deprels))
+    sizes = [len(given) for given in (gold_heads, gold_universal, heads, universal)]
     if len(set(sizes)) > 1:
         raise ValueError(f"gold heads and relations, heads and relations have {sizes} entries, expected one a word")
-    gold_universal, universal = (np.array([d.split(":")[0] for d in given]) for given in (gold_deprels, deprels))
-    attached = np.asarray(gold_heads) == np.asarray(heads)
+    attached = gold_heads == heads
     labeled = attached & (gold_universal == universal)
     gold_content, content = (np.isin(found, list(CONTENT)) for found in (gold_universal, universal))
     every = np.ones_like(attached)

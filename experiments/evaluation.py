@@ -63,6 +63,5 @@ def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluat
     groups |= {name: (low <= lengths) & (lengths <= high) for name, (low, high) in LENGTHS.items()}
     counts = {name: AttachmentCounts.of(gold[g], gold_deprels[g], heads[g], deprels[g]) for name, g in groups.items()}
     exact = sum(bool((s.heads == tree).all()) for s, tree in zip(sentences, predictions.heads, strict=True))
-    found = zip(sentences, predictions.heads, predictions.deprels, strict=True)
-    conll18 = percentages(sum(outcomes(s.heads, s.deprels, *tree).sum(-1) for s, *tree in found))
+    conll18 = percentages(outcomes(gold, gold_deprels, heads, deprels).sum(-1))
     return Evaluation(counts, len(sentences), exact, dict(zip(METRICS, conll18.tolist(), strict=True)))
