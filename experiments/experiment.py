@@ -16,6 +16,7 @@ from experiments.corpus import Corpus
 from experiments.decoding import Decoding
 from experiments.evaluation import Evaluation, evaluate
 from experiments.lifting import decoded
+from experiments.page import write_page
 from experiments.parsers import check, parser_of
 from experiments.prediction import Predictions, Predictor
 from experiments.report import Report, Training
@@ -92,7 +93,7 @@ class Experiment:
         progress.console.print(line, highlight=False)
 
     def report(self, decoding: Decoding | None = None) -> Report:
-        """Parse dev and test with the best checkpoint; write the trees, report.md and report.json.
+        """Parse dev and test with the best checkpoint; write the trees, report.md, report.json and report.html.
 
         Files of another decoder than argmax, or of a beam, have its name. Raises ValueError for a decoding that the
         parser has not.
@@ -117,6 +118,7 @@ class Experiment:
         training = Training(epoch, log[-1]["minutes"], speed)
         report = Report(self.config, decoding, training, evaluations, calibrations, seconds)
         report.write(self.run.folder, decoding.ending)
+        write_page(self.run.folder, decoding.ending, {split: self.corpus.splits[split] for split in self._evaluated})
         if calibrations:
             draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
         return report

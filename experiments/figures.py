@@ -12,6 +12,10 @@ matplotlib.rcParams["svg.hashsalt"] = "structdep"  # the same figure, the same f
 
 
 def write_svg(figure: Figure, path: Path) -> None:
+    write_whole(path, svg_of(figure))
+
+
+def svg_of(figure: Figure) -> str:
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None})
-    write_whole(path, drawn.getvalue())
+    return drawn.getvalue()

@@ -1,16 +1,27 @@
-"""What a finished run leaves: predicted trees as CoNLL-U, report.md and report.json."""
+"""What a finished run leaves: predicted trees as CoNLL-U, report.md, report.json and report.html.
 
+python experiments/report.py runs/got-mh4-hybrid-hinge-1     # makes the page of an earlier run anew
+"""
+
+import argparse
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from rich.console import Console
 
 from experiments.calibration import Calibration
 from experiments.config import Config
 from experiments.decoding import Decoding
+from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import Evaluation
 from experiments.files import write_whole
+from experiments.page import write_page
+from experiments.sentences import read
 from experiments.tables import markdown
+from experiments.treebank import Treebank, find_treebank
 
 
 @dataclass(frozen=True)
@@ -87,3 +98,50 @@ class Report:
             (phase, part, f"{seconds:.2f}") for phase, parts in self.seconds.items() for part, seconds in parts.items()
         ]
         return f"## Seconds\n\n{markdown(('phase', 'spent in', 'seconds'), rows)}"
+
+
+def write_pages(folder: Path, treebanks: Path | None = None, version: str | None = None) -> list[Path]:
+    """The pages of a run, one for each way of decoding, from its files and its treebank.
+
+    Raises:
+        FileNotFoundError: no run there, none that has parsed dev, or no treebank.
+        ValueError: another treebank than the run's.
+    """
+    config = Config.read(folder / "config.json")
+    found = _treebank(config.lang, folder, treebanks, version)
+    if found.checksum != config.treebank:
+        raise ValueError(
+            f"{folder} is about {config.treebank}, but this is {found.checksum}: write --version, or --treebanks DIR"
+        )
+    endings = sorted(path.stem.removeprefix("dev") for path in folder.glob("dev*.conllu"))
+    if not endings:
+        raise FileNotFoundError(f"{folder} has no dev.conllu: let ud.py train until its report")
+    paths = {"dev": found.dev, "test": found.test}
+    gold = {split: read(path) for split, path in paths.items() if path is not None}
+    return [write_page(folder, ending, gold) for ending in endings]
+
+
+def _treebank(lang: str, folder: Path, treebanks: Path | None, version: str | None) -> Treebank:
+    if lang == "demo":
+        return write_demo_treebank(folder.parent / "demo-treebank")
+    return find_treebank(lang, treebanks, version)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    made = argparse.ArgumentParser(prog="report.py", description="Make the page report.html of runs.")
+    made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are")
+    made.add_argument("--version", help="of UD, such as 2.0, to choose between several")
+    options = made.parse_args(arguments)
+    try:
+        for folder in options.runs:
+            for path in write_pages(folder, options.treebanks, options.version):
+                Console().print(str(path), highlight=False, soft_wrap=True)
+    except (OSError, TypeError, ValueError) as error:
+        Console(stderr=True).print(f"report.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -40,6 +40,17 @@ class Sentence:
     def __len__(self) -> int:
         return len(self.forms)
 
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """What stands below the arcs of a drawing: each word's form and tag."""
+        return list(zip(self.forms, self.upos, strict=True))
+
+    @property
+    def sent_id(self) -> str:
+        """What the comment of this name says, or nothing."""
+        found = (re.fullmatch(r"#\s*sent_id\s*=\s*(.*?)\s*", comment) for comment in self.comments)
+        return next((match[1] for match in found if match), "")
+
 
 def read(path: str | Path) -> list[Sentence]:
     """The sentences of a CoNLL-U file.

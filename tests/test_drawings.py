@@ -1,0 +1,188 @@
+"""Drawings of trees: nothing overlaps, what is there is drawn, and pages of runs show what files say."""
+
+import base64
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from experiments import draw, report
+from experiments.config import Config
+from experiments.demo_treebank import write_demo_treebank
+from experiments.diagram_svg import COLORS, svg
+from experiments.diagram_text import text
+from experiments.diagrams import Arc, arcs_of, compared, legend, levels, likely
+from experiments.sentences import Sentence, read, write_predictions
+from experiments.treebank import Treebank
+from structdep.trees import all_trees, is_projective
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def arcs(heads: list[int]) -> list[Arc]:
+    return [Arc(head, word, f"r{word}") for word, head in enumerate(heads, start=1)]
+
+
+@pytest.mark.parametrize("apart", [0, 1])
+def test_no_two_arcs_share_a_level_and_a_gap(apart: int) -> None:
+    for heads in all_trees(4).tolist():
+        found = levels(arcs(heads), apart)
+        taken = [(level, gap) for arc, level in found.items() for gap in range(arc.left, arc.right + apart)]
+        assert len(taken) == len(set(taken))
+        assert set(found.values()) == set(range(1, max(found.values()) + 1))
+
+
+def path_ends(path: str) -> tuple[float, float, float]:
+    """Where an arc's line begins and ends, and how high it lies."""
+    numbers = [float(number) for number in re.findall(r"-?\d+\.?\d*", path)]
+    return numbers[0], numbers[8], numbers[4]
+
+
+def test_svg_has_all_arcs_apart_and_inside() -> None:
+    words = [["a<b", "X"], ["&", "Y"], ["þata", "Z"], ["本", "N"]]
+    for heads in ([2, 0, 2, 3], [3, 4, 0, 3], [0, 0, 0, 0]):
+        drawing = ElementTree.fromstring(svg(words, arcs(heads), "a & b"))
+        lines = [path for path in drawing.iter(f"{SVG}path") if path.get("fill") == "none"]
+        ends = [path_ends(line.get("d", "")) for line in lines]
+        places = [round(x, 1) for start, end, _ in ends for x in (start, end)]
+        assert len(lines) == 4 and len(set(places)) == len(places)
+        width, height = (float(drawing.get(name, "0")) for name in ("width", "height"))
+        assert all(0 < x < width for x in places) and all(0 < y < height for *_, y in ends)
+        shown = [node.text for node in drawing.iter(f"{SVG}text")]
+        assert {"root", "a<b", "&", "本", "Z", "r1", "r2", "r3", "r4"} <= set(shown)
+        middles = [float(node.get("x", "0")) for node in drawing.iter(f"{SVG}text") if node.get("font-size") == "14"]
+        assert middles == sorted(middles)
+
+
+def test_gold_arcs_are_below_and_improbable_ones_faint() -> None:
+    gold, found = arcs([2, 0, 2]), [Arc(2, 1, "r1", opacity=0.9), Arc(0, 2, "other"), Arc(1, 3, "r3", opacity=0.1)]
+    both = compared(found, gold)
+    assert [arc.kind for arc in both] == ["right", "relation", "wrong", "missed"]
+    assert list(legend(both)) == ["right", "relation", "wrong", "missed"] and legend(found) == {}
+    drawing = ElementTree.fromstring(svg([["a"], ["b"], ["c"]], both))
+    lines = {path.get("stroke"): path for path in drawing.iter(f"{SVG}path") if path.get("fill") == "none"}
+    base = float(next(node.get("y", "0") for node in drawing.iter(f"{SVG}text") if node.text == "root"))
+    for arc in both:
+        *_, y = path_ends(lines[COLORS[arc.kind]].get("d", ""))
+        assert (y > base) == (arc.kind == "missed")
+    faint, clear = (float(lines[COLORS[kind]].get("stroke-opacity", "1")) for kind in ("wrong", "right"))
+    assert faint < 0.3 < 0.8 < clear
+
+
+def test_marginals_are_arcs() -> None:
+    table = np.zeros((3, 3))
+    table[0, 1], table[2, 1], table[0, 2] = 0.96, 0.04, 1
+    assert [(arc.head, arc.dependent, arc.opacity) for arc in likely(table)] == [(0, 1, 0.96), (0, 2, 1.0)]
+    with pytest.raises(ValueError, match=r"shape \(3,\), expected \[n\+1, n\+1\]"):
+        likely(np.zeros(3))
+
+
+def test_terminal_draws_crossings_and_joints_differently() -> None:
+    expected = """
+0 root    ────────┐
+1 a    r1 ◄───┐   │
+2 b    r2 ◄───┼─┐ │
+3 cc   r3 ◄─┬─┴─┼─┘
+4 dd   r4 ◄─┴───┘
+"""
+    assert text(["a", "b", "cc", "dd"], arcs([3, 4, 0, 3])).plain == expected.strip("\n")
+    for heads in all_trees(4).tolist():
+        drawn = text(list("abcd"), arcs(heads)).plain
+        assert drawn.count("◄") == 4 and len(drawn.splitlines()) == 5
+        assert "┼" in drawn or is_projective(heads)
+
+
+def test_terminal_tells_missed_arcs_and_aligns_wide_letters() -> None:
+    drawn = text(["本", "ab"], compared(arcs([0, 1]), arcs([2, 0]))).plain.splitlines()
+    assert drawn[1].endswith("gold 2 r1") and drawn[2].endswith("gold 0 r2")
+    assert drawn[1].startswith("1 本   r1") and drawn[2].startswith("2 ab   r2")
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Treebank:
+    return write_demo_treebank(tmp_path_factory.mktemp("runs") / "demo-treebank")
+
+
+def flattened(sentences: list[Sentence], path: Path) -> Path:
+    """Predictions in which every fifth sentence hangs on the root, each arc with its probability."""
+    found = [replace(s, heads=0 * s.heads) if place % 5 == 0 else s for place, s in enumerate(sentences)]
+    misc = [[{"ArcProb": "0.5"}] * len(s) for s in found]
+    write_predictions(path, found, [s.heads for s in found], [s.deprels for s in found], misc)
+    return path
+
+
+def test_sentences_are_chosen_and_printed(
+    treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = flattened(read(treebank.dev), tmp_path / "dev.conllu")
+    assert {arc.opacity for arc in arcs_of(read(path)[0])} == {0.5}
+    command = [str(path), "--gold", str(treebank.dev), "--sentences", "1", "demo-dev-7", "3-4"]
+    assert draw.main(command) == 0
+    printed = capsys.readouterr().out
+    order = [line for line in printed.splitlines() if re.match(r"\d+ demo-dev", line)]
+    assert order == ["1 demo-dev-1", "7 demo-dev-7", "3 demo-dev-3", "4 demo-dev-4"]
+    assert printed.count("gold 4 nsubj") == 1 and printed.count("wrong: wrong head") == 1
+    assert draw.main([*command, "--svg", str(tmp_path / "svg")]) == 0
+    assert "4 drawings" in capsys.readouterr().out
+    drawn = {file.name: file.read_text(encoding="utf-8") for file in (tmp_path / "svg").iterdir()}
+    assert sorted(drawn) == [f"dev-{number}.svg" for number in (1, 3, 4, 7)]
+    assert COLORS["missed"] in drawn["dev-1.svg"] and COLORS["missed"] not in drawn["dev-7.svg"]
+
+
+@pytest.mark.parametrize("name", ["0", "101", "7-3", "demo-dev-0", "x"])
+def test_sentences_that_are_not_there_are_told(
+    name: str, treebank: Treebank, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert draw.main([str(treebank.dev), "--sentences", name]) == 1
+    assert f"--sentences {name}: neither a sent_id nor in 1 to 100" in capsys.readouterr().err
+
+
+@pytest.fixture
+def run(treebank: Treebank) -> Path:
+    """A run's files without the run, beside the folder of the demonstration treebank."""
+    assert treebank.test is not None
+    folder = treebank.dev.parent.parent / "run"
+    for split, path in (("dev", treebank.dev), ("test", treebank.test)):
+        flattened(read(path), folder / f"{split}.conllu")
+    Config(parser="eisner", treebank=treebank.checksum).write(folder / "config.json")
+    log = [{"epoch": epoch, "uas": 60.0 + epoch, "las": 50.0 + epoch, "loss": 1 / epoch} for epoch in (1, 2, 3)]
+    (folder / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    return folder
+
+
+def test_pages_are_whole_and_need_nothing_else(
+    run: Path, treebank: Treebank, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report.main([str(run)]) == 0
+    assert "report.html" in capsys.readouterr().out
+    content = (run / "report.html").read_text(encoding="utf-8")
+    page = ElementTree.fromstring(content.removeprefix("<!DOCTYPE html>"))
+    assert not re.findall(r'(?:src|href)="(?!data:)', content)
+    gold, found = read(treebank.dev), read(run / "dev.conllu")
+    wrong = sum(int((g.heads != f.heads).sum()) for g, f in zip(gold, found, strict=True))
+    words = sum(map(len, gold))
+    cells = ["".join(cell.itertext()) for cell in page.iter("td")]
+    assert cells[:4] == ["dev", "100", str(words), f"{100 * (1 - wrong / words):.2f}"]
+    figures = [base64.b64decode(image.get("src", "").partition(",")[2]) for image in page.iter("img")]
+    assert len(figures) == 2 and all(ElementTree.fromstring(figure).tag == f"{SVG}svg" for figure in figures)
+    titles = [match for match in re.findall(r"Sentence (\d+) \(demo-dev-\d+\): (\d+) of", content)]
+    assert len(titles) == len(list(page.iter(f"{SVG}svg"))) == 10
+    assert all((int(number) - 1) % 5 == 0 for number, _ in titles)
+    numbers = [int(number) for _, number in titles]
+    assert numbers == sorted(numbers, reverse=True) and numbers[0] > 0
+    before = (run / "report.html").read_bytes()
+    assert report.main([str(run)]) == 0 and (run / "report.html").read_bytes() == before
+
+
+def test_pages_of_no_run_or_another_treebank_are_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report.main([str(tmp_path)]) == 1
+    assert "config.json" in capsys.readouterr().err
+    Config(treebank="other 0123").write(run / "config.json")
+    assert report.main([str(run)]) == 1
+    assert "is about other 0123, but this is demo-ud-train.conllu" in capsys.readouterr().err
