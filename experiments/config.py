@@ -3,10 +3,13 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from experiments.files import write_whole
 from structdep.pseudo_projective import Scheme
+
+Tags = Literal["off", "on", "stack"]
+"""Whether UPOS, XPOS and features are learned, too, and whether the parser builds on what they are predicted from."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,8 @@ class Config:
         'got-eisner-hinge-1'
         >>> Config(lang="got", parser="swap-hybrid", features=3, oracle="static").name
         'got-swap-hybrid-features3-static-hinge-1'
+        >>> Config(lang="got", parser="mh3", tags="off").name
+        'got-mh3-tags-off-hinge-1'
         >>> Config(seed=2).differences(Config(epochs=9))
         ['seed: 2, not 1', 'epochs: 60, not 9']
     """
@@ -29,6 +34,7 @@ class Config:
     oracle: str | None = None  # for these too: dynamic where there is one, unless static is asked for
     seed: int = 1
     pseudo_projective: Scheme | None = None  # the scheme of relations, for parsers of projective trees
+    tags: Tags = "on"  # learned beside the trees, from the same vectors, or from those below that they then are part of
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
 
     min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
@@ -45,6 +51,7 @@ class Config:
     scorer_features: int = 256  # of each role (head, dependent, or s1, s0, b0)
     part_features: int = 64  # of each word of a second-order part; their cost is cubic in the length
     labeler_features: int = 64  # of each role; relations need less than attachment
+    tag_features: int = 64  # of each word, which the second layer sees where the parser builds on tags
     tag_weight: float = 0.2  # tags are a help for the encoder, not the aim
 
     epochs: int = 60  # after these the learning rate is zero; 16 give 2.5 points of UAS less than 40
@@ -61,7 +68,8 @@ class Config:
     def choices(self) -> tuple[str, ...]:
         """The parser with all that was chosen of it, and the loss."""
         features = self.features and f"features{self.features}"
-        chosen = self.parser, features, self.oracle, self.pseudo_projective, self.loss
+        tags = None if self.tags == "on" else f"tags-{self.tags}"
+        chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, self.loss
         return tuple(str(value) for value in chosen if value)
 
     @property

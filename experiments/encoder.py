@@ -1,7 +1,5 @@
 """From words to vectors in context: word and character vectors, and bidirectional LSTMs over them."""
 
-from itertools import pairwise
-
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -80,16 +78,29 @@ class Encoder(nnx.Module):
         self.word_dropout = config.word_dropout
         self.input_dropout = Dropout(config.input_dropout)
         self.state_dropout = Dropout(config.state_dropout)
-        sizes = [inputs] + [config.states] * config.layers
-        self.layers = nnx.List(
-            BiLSTM(before, after, config.recurrent_dropout, rngs=rngs) for before, after in pairwise(sizes)
-        )
+        stacked = config.tag_features if config.tags == "stack" else 0
+        if stacked and config.layers < 2:
+            raise ValueError(f"tags='stack' needs a layer above that of tags, but layers is {config.layers}: write 2")
+        sizes = [inputs, config.states + stacked, *[config.states] * config.layers][: config.layers]
+        self.layers = nnx.List(BiLSTM(size, config.states, config.recurrent_dropout, rngs=rngs) for size in sizes)
+        self.tag_features = nnx.Linear(config.states, stacked, rngs=rngs) if stacked else None
 
     def __call__(self, batch: Batch, rngs: Dropped = None) -> jax.Array:
+        return self.both(batch, rngs)[0]
+
+    def both(self, batch: Batch, rngs: Dropped = None) -> tuple[jax.Array, jax.Array]:
+        """The vectors, and those to predict tags from: the same, or with stack propagation (Zhang, Weiss 2016) others.
+
+        These come from the first layer, and are inputs of the second beside its states.
+        """
         x = self.input_dropout(self._delimited(self._inputs(batch, rngs), batch.lengths), rngs)
+        tags = None
         for layer in self.layers:
             x = self.state_dropout(layer(x, batch.lengths + 2, rngs), rngs)
-        return x
+            if tags is None and self.tag_features is not None:
+                tags = self.state_dropout(nnx.relu(self.tag_features(x)), rngs)
+                x = jnp.concatenate([x, tags], axis=-1)
+        return x, x if tags is None else tags
 
     def _inputs(self, batch: Batch, rngs: Dropped) -> jax.Array:
         """Word and character vectors; the characters' are computed once a distinct form."""

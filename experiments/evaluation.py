@@ -1,7 +1,7 @@
 """How good predicted trees are, overall and by kind of arc."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,13 +17,14 @@ LENGTHS = {"length 1": (1, 1), "length 2": (2, 2), "length 3-6": (3, 6), "length
 class Evaluation:
     """Attachment counts of groups of words, by their gold arc, and how many sentences have their whole tree right.
 
-    `conll18` has UAS, LAS and CLAS by the rules of that shared task, in per cent.
+    `conll18` has UAS, LAS and CLAS by the rules of that shared task, `tags` the shares of right tags, in per cent.
     """
 
     groups: dict[str, AttachmentCounts]
     sentences: int
     exact: int
     conll18: dict[str, float]
+    tags: dict[str, float] = field(default_factory=dict)
 
     @property
     def all(self) -> AttachmentCounts:
@@ -33,7 +34,13 @@ class Evaluation:
         """Percentages and counts, fit for JSON."""
         groups = {name: {"words": c.total, "uas": 100 * c.uas, "las": 100 * c.las} for name, c in self.groups.items()}
         exact = 100 * self.exact / self.sentences
-        return {"sentences": self.sentences, "exact": exact, "conll18": self.conll18, "groups": groups}
+        return {
+            "sentences": self.sentences,
+            "exact": exact,
+            "conll18": self.conll18,
+            "tags": self.tags,
+            "groups": groups,
+        }
 
 
 def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluation:

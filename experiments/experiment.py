@@ -22,6 +22,7 @@ from experiments.prediction import Predictions, Predictor
 from experiments.report import Report, Training
 from experiments.runs import Run
 from experiments.shapes import plan
+from experiments.tagging import Tagger, accuracies
 from experiments.training import Epoch, State, Trainer, epochs
 from experiments.treebank import Sentence, Treebank, write_predictions
 
@@ -41,6 +42,7 @@ class Experiment:
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
         self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
+        self.tagger = Tagger(self.trainer.graph, self.corpus.vocabulary, shapes)
 
     @property
     def _evaluated(self) -> list[str]:
@@ -109,7 +111,9 @@ class Experiment:
             scoring, spent = predictor.scoring, predictor.decoding
             predictions = self._predict(state, split, decoding)
             seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - spent}
-            evaluations[split] = evaluate(self.corpus.splits[split], predictions)
+            evaluations[split] = replace(
+                evaluate(self.corpus.splits[split], predictions), tags=self._tags(state, split)
+            )
             if decoding.confidence:
                 calibrations[split] = calibration(self.corpus.splits[split], predictions)
         seconds["evaluation"] = {"compiling": predictor.compiling}
@@ -122,6 +126,13 @@ class Experiment:
         if calibrations:
             draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
         return report
+
+    def _tags(self, state: State, split: str) -> dict[str, float]:
+        """How well tags are predicted, if they are."""
+        if self.config.tags == "off":
+            return {}
+        sentences = self.corpus.splits[split]
+        return accuracies(sentences, self.tagger(state.average, sentences))
 
     def _predict(self, state: State, split: str, decoding: Decoding) -> Predictions:
         """Parse a split, and write its trees."""

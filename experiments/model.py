@@ -37,20 +37,29 @@ class Model(nnx.Module):
         self.encoder = Encoder(vocabulary, config, rngs=rngs)
         self.scorer = parser.scorer(config, rngs=rngs)
         self.labeler = Labeler(config.states, len(vocabulary.deprels), config.labeler_features, dropout, rngs=rngs)
-        self.upos = nnx.Linear(config.states, len(vocabulary.upos), rngs=rngs)
-        self.xpos = nnx.Linear(config.states, len(vocabulary.xpos), rngs=rngs)
+        self.has_tags = config.tags != "off"
+        if self.has_tags:
+            features = config.tag_features if config.tags == "stack" else config.states
+            self.upos = nnx.Linear(features, len(vocabulary.upos), rngs=rngs)
+            self.xpos = nnx.Linear(features, len(vocabulary.xpos), rngs=rngs)
         self.tag_weight, self.parser_loss = config.tag_weight, parser.loss
 
     def loss(self, batch: Batch, target: Any, rngs: nnx.Rngs) -> jax.Array:
         """A word's mean loss; `target` is the parser's own, relations and tags belong to gold trees."""
-        states = self.encoder(batch, rngs)
-        words = states[:, 1:-1]
-        real = jnp.arange(words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
+        states, tag_states = self.encoder.both(batch, rngs)
+        real = jnp.arange(batch.words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
         tree = self.parser_loss(self.scorer(states, rngs), target, batch.lengths, rngs)
         relations = _cross_entropy(self.labeler(states, batch.heads, rngs), batch.deprels)
-        tags = _cross_entropy(self.upos(words), batch.upos) + _cross_entropy(self.xpos(words), batch.xpos)
+        tags = sum(map(_cross_entropy, self.tags(tag_states), (batch.upos, batch.xpos)))
         total = (tree * (batch.index >= 0)).sum() + ((relations + self.tag_weight * tags) * real).sum()
         return total / real.sum()
+
+    def tags(self, states: jax.Array) -> list[jax.Array]:
+        """Logits `[batch, n, tags]` of universal and of language-specific tags; nothing if they are not learned.
+
+        `states` are the second of `Encoder.both`.
+        """
+        return [self.upos(states[:, 1:-1]), self.xpos(states[:, 1:-1])] if self.has_tags else []
 
 
 def _cross_entropy(logits: jax.Array, classes: jax.Array) -> jax.Array:

@@ -81,10 +81,11 @@ class Report:
             for name, counts in evaluation.groups.items()
         ]
         official = ", ".join(f"{metric} {score:.2f}" for metric, score in evaluation.conll18.items())
+        tags = "".join(f"\n\nRight tags, {name}: {share:.2f} %." for name, share in evaluation.tags.items())
         return (
             f"## {split}\n\n{markdown(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n"
             f"By the rules of CoNLL 2018 (relations without subtypes, CLAS: of content words): {official}.\n\n"
-            f"Exact match: {evaluation.exact} of {evaluation.sentences} sentences."
+            f"Exact match: {evaluation.exact} of {evaluation.sentences} sentences.{tags}"
         )
 
     def _calibration(self, split: str) -> str:

@@ -7,11 +7,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from rich.console import Console
 
 from experiments.compiled import keep_programs
-from experiments.config import Config
+from experiments.config import Config, Tags
 from experiments.decoding import DECODERS, Decoding
 from experiments.demo_treebank import write_demo_treebank
 from experiments.download import download
@@ -23,7 +24,7 @@ from experiments.transition_parsers import PLACES
 from experiments.treebank import VARIABLE, Treebank, find_treebank
 
 DEFAULTS = Config()
-CHOICES = ("lang", "parser", "loss", "features", "oracle", "pseudo_projective", "seed", "epochs")
+CHOICES = ("lang", "parser", "loss", "features", "oracle", "pseudo_projective", "tags", "seed", "epochs")
 EPILOG = f"""\
 treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/, with all subfolders; `--lang demo`
 makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
@@ -56,6 +57,12 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument(
         "--pseudo-projective", choices=SCHEMES, help="train on lifted arcs, and lower them after parsing"
+    )
+    model.add_argument(
+        "--tags",
+        choices=get_args(Tags),
+        default=DEFAULTS.tags,
+        help="learn to predict UPOS, XPOS and features, too; stack: the parser builds on them; default: %(default)s",
     )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
@@ -94,17 +101,22 @@ def treebank(options: argparse.Namespace) -> Treebank:
     return find_treebank(options.lang, options.treebanks, options.version)
 
 
+def config(options: argparse.Namespace) -> Config:
+    """The configuration that the command line asks for."""
+    return Config(**{name: getattr(options, name) for name in CHOICES})
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what the user can mend is told without a traceback."""
     options = parser().parse_args(arguments)
     keep_freed_memory()
     keep_programs()
-    config = Config(**{name: getattr(options, name) for name in CHOICES})
+    chosen = config(options)
     decoding = Decoding(options.decode, options.confidence, options.beam)
     console = Console()
     try:
-        check(config, decoding)
-        experiment = Experiment(config, treebank(options), options.runs / (options.name or config.name), console)
+        check(chosen, decoding)
+        experiment = Experiment(chosen, treebank(options), options.runs / (options.name or chosen.name), console)
         experiment.train(options.minutes)
         report = experiment.report(decoding)
     except (OSError, ValueError, FloatingPointError) as error:

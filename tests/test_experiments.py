@@ -210,6 +210,42 @@ def test_reports_say_what_was_measured(finished: tuple[Experiment, Report]) -> N
     assert f"| all | {report.evaluations['dev'].all.total} | {100 * report.evaluations['dev'].all.uas:.2f} |" in text
 
 
+def test_reports_tell_how_well_tags_are_predicted(finished: tuple[Experiment, Report]) -> None:
+    for split in ("dev", "test"):
+        found = finished[1].evaluations[split].tags
+        assert list(found) == ["UPOS", "XPOS and features"] and found["UPOS"] >= found["XPOS and features"] > 5
+        assert f"Right tags, UPOS: {found['UPOS']:.2f} %." in finished[1].to_markdown()
+
+
+@pytest.mark.slow
+def test_parsers_build_on_tags(treebank: Treebank, finished: tuple[Experiment, Report], tmp_path: Path) -> None:
+    """What tags are predicted from is beside the states of the first layer, and learned."""
+    config = replace(TINY, tags="stack", layers=2, tag_features=6)
+    made = experiment(treebank, tmp_path / "run", config)
+    before = made.trainer.parameters["encoder"]["tag_features"]["kernel"][...].copy()
+    assert before.shape == (TINY.states, 6)
+    made.train()
+    _, state = made.run.last(made.trainer.start())
+    assert abs(state.parameters["encoder"]["tag_features"]["kernel"][...] - before).max() > 1e-3
+    assert made.report().evaluations["dev"].tags["UPOS"] > 20
+
+
+def test_building_on_tags_needs_a_layer_above(treebank: Treebank, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="needs a layer above that of tags, but layers is 1: write 2"):
+        experiment(treebank, tmp_path / "run", replace(TINY, tags="stack"))
+
+
+@pytest.mark.slow
+def test_tags_may_be_left_out(treebank: Treebank, finished: tuple[Experiment, Report], tmp_path: Path) -> None:
+    """The model then lacks their layers alone."""
+    without = experiment(treebank, tmp_path / "run", replace(TINY, tags="off", epochs=1))
+    kept, all_ = (set(made.trainer.parameters) for made in (without, finished[0]))
+    assert all_ - kept == {"upos", "xpos"} and kept < all_
+    without.train()
+    report = without.report()
+    assert report.evaluations["dev"].tags == {} and "Right tags" not in report.to_markdown()
+
+
 def test_evaluation_counts_by_gold_arc(treebank: Treebank) -> None:
     sentences = read(treebank.dev)
     flat = evaluate(sentences, Predictions([0 * s.heads for s in sentences], [("root",) * len(s) for s in sentences]))

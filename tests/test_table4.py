@@ -1,0 +1,86 @@
+"""Tables over parsers, languages and seeds: what is done is not done again, and all of it is counted."""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import stdev
+
+import pytest
+
+from experiments import table4, ud
+
+UAS = {("mh3", 1): 83.0, ("mh3", 2): 84.0, ("mst", 1): 85.0}
+
+
+def finish(arguments: Sequence[str]) -> int:
+    """What ud.py leaves, without the work; the second seed of mst fails."""
+    options = ud.parser().parse_args(arguments)
+    config = ud.config(options)
+    if (config.parser, config.seed) not in UAS:
+        return 1
+    uas = UAS[config.parser, config.seed]
+    folder = options.runs / config.name
+    replace(config, treebank="demo 01").write(folder / "config.json")
+    results = {
+        split: {"groups": {"all": {"words": 9, "uas": uas - less, "las": uas - 6 - less}}}
+        for split, less in (("dev", 0), ("test", 1))
+    }
+    report = {"results": results, "training": {"best_epoch": 3, "minutes": 2.5, "sentences_per_second": 9}}
+    (folder / "report.json").write_text(json.dumps(report))
+    return 0
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    return ["--lang", "got", "--parsers", "mh3", "mst", "--seeds", "1", "2", "--runs", str(tmp_path)]
+
+
+def test_runs_are_collected(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert table4.main(command, finish) == 1
+    printed = capsys.readouterr().out
+    assert "failed: got mst seed 2 (exit status 1)" in printed and "4 of 4: got, mst, seed 2" in printed
+    text = (tmp_path / "table4.md").read_text(encoding="utf-8")
+    deviation = stdev([83.0, 84.0])
+    assert f"| mh3 | 83.50 ± {deviation:.2f} (2) | 83.72 ± 0.19 | 77.50 ± {deviation:.2f} (2) |" in text
+    assert "| mst | 85.00 (1) | 84.74 ± 0.28 | 79.00 (1) |" in text and text.strip() in printed
+    with (tmp_path / "table4.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["parser"], row["seed"], row["dev UAS"], row["test LAS"]) for row in rows] == [
+        ("mh3", "1", "83.0", "76.0"),
+        ("mst", "1", "85.0", "78.0"),
+        ("mh3", "2", "84.0", "77.0"),
+    ]
+
+
+def test_what_is_done_is_not_done_again(command: list[str], tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def train(arguments: Sequence[str]) -> int:
+        asked.append(list(arguments))
+        return finish(arguments)
+
+    assert table4.main(command, train) == 1 and len(asked) == 4
+    asked.clear()
+    assert table4.main(command, train) == 1
+    assert [arguments[3:6:2] for arguments in asked] == [["mst", "2"]]
+    asked.clear()
+    assert table4.main([*command, "--collect"], train) == 0 and not asked
+    assert table4.main([*command[:-2], "--runs", str(tmp_path), "--", "--epochs", "7"], train) == 1
+    assert len(asked) == 4 and all(arguments[-2:] == ["--epochs", "7"] for arguments in asked)
+
+
+def test_a_stop_ends_all(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert table4.main(command, lambda arguments: 130) == 1
+    printed = capsys.readouterr().out
+    assert "1 of 4" in printed and "2 of 4" not in printed and "no run is done" in printed
+
+
+@pytest.mark.slow
+def test_runs_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["--lang", "demo", "--parsers", "eisner", "--seeds", "1", "--", "--epochs", "1"]
+    assert table4.main(command) == 0
+    assert "| eisner |" in (tmp_path / "runs" / "table4.md").read_text(encoding="utf-8")
+    assert (tmp_path / "runs" / "demo-eisner-hinge-1" / "report.html").is_file()
