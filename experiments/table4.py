@@ -9,10 +9,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 from rich.console import Console
 
@@ -36,7 +37,8 @@ PUBLISHED = {
 """UAS on dev of UD 2.0, gold tokens, by parser and language: mean and standard deviation of five seeds."""
 EPILOG = """\
 each run is one of ud.py, in a process of its own; what is finished is not run again, what was stopped goes on. What
-stands behind -- is for ud.py: table4.py --lang got -- --loss nll. Tables are written anew after each run.
+stands behind -- is for ud.py: table4.py --lang got -- --loss nll. Tables are written anew after each run, of all runs
+in the folder by these parsers; those of other configurations than the usual have lines of their own.
 """
 STOPPED = 130
 
@@ -44,51 +46,7 @@ Train = Callable[[Sequence[str]], int]
 """Runs the command line of ud.py; its exit status."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run of ud.py by its arguments; where it is follows from them."""
-
-    lang: str
-    parser: str
-    seed: int
-    arguments: tuple[str, ...]
-
-    @property
-    def report(self) -> Path:
-        return self._folder / "report.json"
-
-    def is_done(self) -> bool:
-        """Whether there is a report of this very configuration; the treebank is checked by ud.py alone."""
-        if not self.report.is_file():
-            return False
-        wanted = ud.config(self._options)
-        try:
-            there = Config.read(self._folder / "config.json")
-        except (TypeError, ValueError):
-            return False
-        return replace(there, treebank="") == wanted
-
-    def row(self) -> dict[str, object]:
-        """What the report says, a value a column."""
-        found = json.loads(self.report.read_text(encoding="utf-8"))
-        scores = {
-            f"{split} {score.upper()}": results["groups"]["all"][score]
-            for split, results in found["results"].items()
-            for score in ("uas", "las")
-        }
-        training = {name: found["training"][name] for name in ("best_epoch", "minutes")}
-        empty = {"test UAS": "", "test LAS": ""}
-        return {"lang": self.lang, "parser": self.parser, "seed": self.seed, **empty, **scores, **training}
-
-    @property
-    def _options(self) -> argparse.Namespace:
-        return ud.parser().parse_args(self.arguments)
-
-    @property
-    def _folder(self) -> Path:
-        options = self._options
-        folder: Path = options.runs / (options.name or ud.config(options).name)
-        return folder
+Row = dict[str, Any]
 
 
 def in_a_process(arguments: Sequence[str]) -> int:
@@ -99,41 +57,67 @@ def in_a_process(arguments: Sequence[str]) -> int:
     return subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=False).returncode
 
 
-def runs(options: argparse.Namespace) -> Iterator[Run]:
-    """Seed by seed, so that a table of all parsers is there early."""
+def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    """Arguments of ud.py for each run, seed by seed, so that a table of all parsers is there early."""
     for seed, lang, parser in product(options.seeds, options.lang, options.parsers):
-        chosen = ["--lang", lang, "--parser", parser, "--seed", str(seed), "--runs", str(options.runs)]
-        yield Run(lang, parser, seed, (*chosen, *options.options))
+        chosen = ("--lang", lang, "--parser", parser, "--seed", str(seed), "--runs", str(options.runs))
+        yield *chosen, *options.options
 
 
-def table(rows: Sequence[dict[str, object]], langs: Sequence[str]) -> str:
+def finished(folder: Path) -> dict[Config, Row]:
+    """The configurations of all runs in a folder that have a report, and what it says, a value a column."""
+    found = {}
+    for path in sorted(folder.glob("*/report.json")):
+        try:
+            config = replace(Config.read(path.parent / "config.json"), treebank="")
+        except (OSError, TypeError, ValueError):
+            continue  # not a run of this version
+        found[config] = _row(config, json.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def _row(config: Config, report: Row) -> Row:
+    usual = Config(lang=config.lang, parser=config.parser, seed=config.seed)
+    changes = "".join(f", {change.partition(', not ')[0]}" for change in config.differences(usual))
+    scores: Row = {"dev UAS": "", "dev LAS": "", "test UAS": "", "test LAS": ""}
+    for split, results in report["results"].items():
+        scores |= {f"{split} {score.upper()}": results["groups"]["all"][score] for score in ("uas", "las")}
+    training = {name: report["training"][name] for name in ("best_epoch", "minutes")}
+    return {"lang": config.lang, "parser": config.parser, "changes": changes, "seed": config.seed, **scores, **training}
+
+
+def table(rows: Sequence[Row], langs: Sequence[str]) -> str:
     """A line a parser: UAS and LAS on dev of each language, and the published UAS beside."""
     header = ["parser", *(f"{lang} {column}" for lang in langs for column in ("UAS", "published", "LAS"))]
-    lines = []
-    for parser in dict.fromkeys(row["parser"] for row in rows):
-        line = [str(parser)]
-        for lang in langs:
-            found = [row for row in rows if (row["parser"], row["lang"]) == (parser, lang)]
-            published = PUBLISHED.get(str(parser), {}).get(lang, "")
-            line += [_cell(found, "dev UAS"), published, _cell(found, "dev LAS")]
-        lines.append(line)
-    return markdown(header, lines, numbers=True)
+    lines: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        lines.setdefault((row["parser"], row["changes"]), [])
+    for lang in langs:
+        for (parser, changes), line in lines.items():
+            names = lang, parser, changes
+            found = [row for row in rows if (row["lang"], row["parser"], row["changes"]) == names]
+            line += [_cell(found, "dev UAS"), PUBLISHED.get(parser, {}).get(lang, ""), _cell(found, "dev LAS")]
+    return markdown(header, [["".join(name), *line] for name, line in lines.items()], numbers=True)
 
 
-def _cell(rows: Sequence[dict[str, object]], column: str) -> str:
+def _cell(rows: Sequence[Row], column: str) -> str:
     """Mean, standard deviation and number of runs."""
-    values = [float(str(row[column])) for row in rows]
+    values = [row[column] for row in rows]
     if not values:
         return ""
     return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "") + f" ({len(values)})"
 
 
-def write(folder: Path, planned: Sequence[Run], langs: Sequence[str]) -> str:
+def write(options: argparse.Namespace) -> str:
     """Write table4.csv, a line a run that is done, and table4.md, which is returned."""
-    rows = [run.row() for run in planned if run.is_done()]
-    if not rows:
-        return "no run is done"
-    text = f"{table(rows, langs)}\n\nDev, mean ± standard deviation (seeds); published: five seeds.\n"
+    langs, parsers = options.lang, options.parsers
+    done = finished(options.runs).values()
+    chosen = [row for row in done if row["lang"] in langs and row["parser"] in parsers]
+    if not chosen:
+        return f"no run of these parsers and languages is done in {options.runs}"
+    rows = sorted(chosen, key=lambda row: (parsers.index(row["parser"]), row["changes"], row["lang"], row["seed"]))
+    text = f"{table(rows, options.lang)}\n\nDev, mean ± standard deviation (seeds); published: five seeds.\n"
+    folder = options.out or options.runs
     write_whole(folder / "table4.csv", as_csv(rows))
     write_whole(folder / "table4.md", text)
     return text
@@ -161,18 +145,19 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None, train: Train = in_a_process) -> int:
     """Run what is not done, and write the tables; 1 where a run failed."""
     options = parser().parse_args(arguments)
-    console, folder, failed = Console(), options.out or options.runs, []
-    planned = list(runs(options))
-    for number, run in enumerate(planned, start=1):
-        if options.collect or run.is_done():
+    console, failed = Console(), []
+    wanted = [] if options.collect else list(planned(options))
+    for number, command in enumerate(wanted, start=1):
+        config = ud.config(ud.parser().parse_args(command))
+        if config in finished(options.runs):
             continue
-        console.rule(f"{number} of {len(planned)}: {run.lang}, {run.parser}, seed {run.seed}")
-        if status := train(run.arguments):
-            failed.append(f"{run.lang} {run.parser} seed {run.seed} (exit status {status})")
+        console.rule(f"{number} of {len(wanted)}: {config.name}")
+        if status := train(command):
+            failed.append(f"{config.name} (exit status {status})")
         if status == STOPPED:
             break
-        write(folder, planned, options.lang)
-    console.print(write(folder, planned, options.lang), markup=False, highlight=False, soft_wrap=True)
+        write(options)
+    console.print(write(options), markup=False, highlight=False, soft_wrap=True)
     for name in failed:
         console.print(f"failed: {name}", style="red", markup=False, highlight=False)
     return 1 if failed else 0

@@ -40,7 +40,7 @@ def command(tmp_path: Path) -> list[str]:
 def test_runs_are_collected(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert table4.main(command, finish) == 1
     printed = capsys.readouterr().out
-    assert "failed: got mst seed 2 (exit status 1)" in printed and "4 of 4: got, mst, seed 2" in printed
+    assert "failed: got-mst-hinge-2 (exit status 1)" in printed and "4 of 4: got-mst-hinge-2" in printed
     text = (tmp_path / "table4.md").read_text(encoding="utf-8")
     deviation = stdev([83.0, 84.0])
     assert f"| mh3 | 83.50 ± {deviation:.2f} (2) | 83.72 ± 0.19 | 77.50 ± {deviation:.2f} (2) |" in text
@@ -49,8 +49,8 @@ def test_runs_are_collected(command: list[str], tmp_path: Path, capsys: pytest.C
         rows = list(csv.DictReader(file))
     assert [(row["parser"], row["seed"], row["dev UAS"], row["test LAS"]) for row in rows] == [
         ("mh3", "1", "83.0", "76.0"),
-        ("mst", "1", "85.0", "78.0"),
         ("mh3", "2", "84.0", "77.0"),
+        ("mst", "1", "85.0", "78.0"),
     ]
 
 
@@ -71,10 +71,23 @@ def test_what_is_done_is_not_done_again(command: list[str], tmp_path: Path) -> N
     assert len(asked) == 4 and all(arguments[-2:] == ["--epochs", "7"] for arguments in asked)
 
 
+def test_runs_of_any_name_and_configuration_are_collected(command: list[str], tmp_path: Path) -> None:
+    """Those that differ in more than the seed have lines of their own."""
+    for more in ([], ["--epochs", "7"]):
+        assert table4.main([*command, "--", *more], finish) == 1
+        for folder in list(tmp_path.glob("got-*")):
+            folder.rename(tmp_path / f"other{''.join(more)}-{folder.name}")
+    (tmp_path / "unfinished").mkdir()
+    assert table4.main([*command, "--collect"]) == 0
+    lines = (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines()
+    names = [line.split(" | ")[0] for line in lines if line.startswith("| m")]
+    assert names == ["| mh3", "| mh3, epochs: 7", "| mst", "| mst, epochs: 7"]
+
+
 def test_a_stop_ends_all(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert table4.main(command, lambda arguments: 130) == 1
     printed = capsys.readouterr().out
-    assert "1 of 4" in printed and "2 of 4" not in printed and "no run is done" in printed
+    assert "1 of 4" in printed and "2 of 4" not in printed and "no run of these parsers" in printed
 
 
 @pytest.mark.slow
