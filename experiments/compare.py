@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.conll18 import METRICS, outcomes, percentages
+from experiments.messages import failed
 from experiments.sentences import Sentence, read
 
 EPILOG = """\
@@ -173,8 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             check_words(path, sentences, options.gold, gold)
         found = compare(a, b, gold, options.samples, options.seed)
     except (OSError, ValueError) as error:
-        Console(stderr=True).print(f"compare.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-        return 1
+        return failed("compare.py", error)
     Console().print(table([str(path) for path in paths], found))
     return 0
 

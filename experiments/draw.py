@@ -16,6 +16,7 @@ from experiments.diagram_svg import svg
 from experiments.diagram_text import STYLES, text
 from experiments.diagrams import Arc, arcs_of, compared, legend
 from experiments.files import write_whole
+from experiments.messages import failed
 from experiments.sentences import Sentence, read
 
 EPILOG = """\
@@ -82,8 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 _print(console, title, sentences[place], arcs[place])
     except (OSError, ValueError) as error:
-        Console(stderr=True).print(f"draw.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-        return 1
+        return failed("draw.py", error)
     if options.svg:
         console.print(f"{len(places)} drawings in {options.svg}", highlight=False)
     return 0

@@ -18,6 +18,7 @@ from experiments.decoding import Decoding
 from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import Evaluation
 from experiments.files import write_whole
+from experiments.messages import failed
 from experiments.page import write_page
 from experiments.sentences import read
 from experiments.tables import markdown
@@ -139,8 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for path in write_pages(folder, options.treebanks, options.version):
                 Console().print(str(path), highlight=False, soft_wrap=True)
     except (OSError, TypeError, ValueError) as error:
-        Console(stderr=True).print(f"report.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-        return 1
+        return failed("report.py", error)
     return 0
 
 

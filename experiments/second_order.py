@@ -25,6 +25,7 @@ from experiments.evaluation import evaluate
 from experiments.experiment import Experiment
 from experiments.files import write_whole
 from experiments.memory import keep_freed_memory
+from experiments.messages import failed
 from experiments.prediction import Predictions
 from experiments.sentences import Heads
 from experiments.treebank import Treebank, find_treebank, read
@@ -80,8 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
     except (OSError, ValueError) as error:
-        Console(stderr=True).print(f"second_order.py: {error}", style="red", soft_wrap=True, markup=False)
-        return 1
+        return failed("second_order.py", error)
     print(table)
     write_whole(options.run / f"{options.split}-second-order.md", table + "\n")
     return 0

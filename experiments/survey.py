@@ -10,6 +10,7 @@ from rich.table import Table
 
 from experiments.demo_treebank import write_demo_treebank
 from experiments.files import write_whole
+from experiments.messages import failed
 from experiments.sentences import Sentence, read
 from experiments.tables import as_csv, markdown, shown
 from experiments.treebank import VARIABLE, find_treebank
@@ -40,8 +41,7 @@ def survey(
             for name, rows in count(treebank, sentences, options.out).items():
                 tables.setdefault(name, []).extend(rows)
     except (OSError, ValueError) as error:
-        Console(stderr=True).print(f"{program}: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-        return 1
+        return failed(program, error)
     for name, rows in tables.items():
         write_whole(options.out / f"{name}.csv", as_csv(rows))
     name, rows = next(iter(tables.items()))

@@ -18,6 +18,7 @@ from experiments.demo_treebank import write_demo_treebank
 from experiments.download import download
 from experiments.experiment import Experiment
 from experiments.memory import keep_freed_memory
+from experiments.messages import failed
 from experiments.parsers import LOSSES, PARSERS, check
 from experiments.pseudo_projective import SCHEMES
 from experiments.transition_parsers import PLACES
@@ -120,8 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         experiment.train(options.minutes)
         report = experiment.report(decoding)
     except (OSError, ValueError, FloatingPointError) as error:
-        Console(stderr=True).print(f"ud.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-        return 1
+        return failed("ud.py", error)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from the last evaluation")
         return 130
