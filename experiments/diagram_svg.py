@@ -14,6 +14,8 @@ words and between ends of arcs, the radius of corners, and the space around all.
 
 Rows = Sequence[Sequence[str]]
 """For each word what stands in its column: the form, and maybe tags."""
+Ends = dict[tuple[Arc, int], float]
+"""Where an arc's end at a node is."""
 
 
 def svg(rows: Rows, arcs: Sequence[Arc], title: str = "") -> str:
@@ -27,10 +29,12 @@ def svg(rows: Rows, arcs: Sequence[Arc], title: str = "") -> str:
     columns = [["root"], *rows]
     above, below = ([arc for arc in arcs if (arc.kind == "missed") == missed] for missed in (False, True))
     widths = _widths(columns, above, below)
-    places = _places(widths, arcs)
+    offsets = _offsets(above, len(columns)) | _offsets(below, len(columns))
+    places = _places(widths, arcs, offsets)
     top = MARGIN + LEVEL * (max(levels(above).values(), default=0) + 0.5)
     bottom = top + 18 + 15 * (max(map(len, columns)) - 1) + 6
-    drawn = [*_words(columns, places, top), *_arcs(above, places, top, -1), *_arcs(below, places, bottom, 1)]
+    ends = {(arc, node): places[node] + offset for (arc, node), offset in offsets.items()}
+    drawn = [*_words(columns, places, top), *_arcs(above, ends, top, -1), *_arcs(below, ends, bottom, 1)]
     width = places[-1] + widths[-1] / 2 + MARGIN
     height = bottom + LEVEL * (max(levels(below).values(), default=-0.5) + 0.5) + MARGIN
     head = (
@@ -49,14 +53,26 @@ def _widths(columns: Rows, above: Sequence[Arc], below: Sequence[Arc]) -> list[f
     return found
 
 
-def _places(widths: Sequence[float], arcs: Sequence[Arc]) -> list[float]:
+def _offsets(arcs: Sequence[Arc], nodes: int) -> Ends:
+    """How far from the middle of a node an arc leaves or reaches it: side by side, the longest in the middle."""
+    found = {}
+    for node in range(nodes):
+        lefts = sorted((arc for arc in arcs if arc.right == node), key=lambda arc: arc.right - arc.left)
+        rights = sorted((arc for arc in arcs if arc.left == node), key=lambda arc: arc.left - arc.right)
+        for number, arc in enumerate([*lefts, *rights]):
+            found[arc, node] = (number - (len(lefts) + len(rights) - 1) / 2) * END
+    return found
+
+
+def _places(widths: Sequence[float], arcs: Sequence[Arc], offsets: Ends) -> list[float]:
     """The middle of each column, so that neighbours do not touch, and each arc has room for its label."""
     places = [MARGIN + widths[0] / 2]
     for node in range(1, len(widths)):
         least = [places[-1] + (widths[node - 1] + widths[node]) / 2 + GAP]
         for arc in arcs:
             if arc.right == node:
-                least.append(places[arc.left] + cell_len(arc.label) * SMALL + 4 * END)
+                inwards = offsets[arc, arc.left] - offsets[arc, arc.right]
+                least.append(places[arc.left] + inwards + SMALL * cell_len(arc.label) + 2 * CORNER + 8)
         places.append(max(least))
     return places
 
@@ -68,31 +84,22 @@ def _words(columns: Rows, places: Sequence[float], top: float) -> Iterator[str]:
             yield f'<text x="{x:.1f}" y="{top + 18 + 15 * row:.1f}" text-anchor="middle" {style}>{escape(text)}</text>'
 
 
-def _arcs(arcs: Sequence[Arc], places: Sequence[float], base: float, side: int) -> Iterator[str]:
+def _arcs(arcs: Sequence[Arc], ends: Ends, base: float, side: int) -> Iterator[str]:
     """Lines first, then labels, which no line may cross; `side` is -1 above the words, 1 below them."""
     heights = levels(arcs)
-    ends = _ends(arcs, places)
-    shapes = [(arc, ends[arc], base + side * LEVEL * heights[arc]) for arc in sorted(arcs, key=lambda a: -heights[a])]
-    for arc, (start, end), y in shapes:
+    shapes = [
+        (arc, ends[arc, arc.head], ends[arc, arc.dependent], base + side * LEVEL * heights[arc])
+        for arc in sorted(arcs, key=lambda arc: -heights[arc])
+    ]
+    for arc, start, end, y in shapes:
         yield from _line(arc, start, end, base, y, side)
-    for arc, (start, end), y in shapes:
+    for arc, start, end, y in shapes:
         middle, room = (start + end) / 2, SMALL * cell_len(arc.label) + 4
         yield f'<rect x="{middle - room / 2:.1f}" y="{y - 6:.1f}" width="{room:.1f}" height="12" fill="white"/>'
         yield (
             f'<text x="{middle:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="11" fill="{COLORS[arc.kind]}" '
             f'fill-opacity="{_visible(arc):.2f}">{escape(arc.label)}</text>'
         )
-
-
-def _ends(arcs: Sequence[Arc], places: Sequence[float]) -> dict[Arc, tuple[float, float]]:
-    """Where each arc leaves its head and reaches its dependent: side by side, the longest in the middle."""
-    found: dict[tuple[Arc, int], float] = {}
-    for node, place in enumerate(places):
-        lefts = sorted((arc for arc in arcs if arc.right == node), key=lambda arc: arc.right - arc.left)
-        rights = sorted((arc for arc in arcs if arc.left == node), key=lambda arc: arc.left - arc.right)
-        for number, arc in enumerate([*lefts, *rights]):
-            found[arc, node] = place + (number - (len(lefts) + len(rights) - 1) / 2) * END
-    return {arc: (found[arc, arc.head], found[arc, arc.dependent]) for arc in arcs}
 
 
 def _line(arc: Arc, start: float, end: float, base: float, y: float, side: int) -> Iterator[str]:

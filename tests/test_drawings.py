@@ -45,15 +45,18 @@ def path_ends(path: str) -> tuple[float, float, float]:
 def test_svg_has_all_arcs_apart_and_inside() -> None:
     words = [["a<b", "X"], ["&", "Y"], ["þata", "Z"], ["本", "N"]]
     for heads in ([2, 0, 2, 3], [3, 4, 0, 3], [0, 0, 0, 0]):
-        drawing = ElementTree.fromstring(svg(words, arcs(heads), "a & b"))
+        long = [replace(arc, label=arc.label * 4) for arc in arcs(heads)]
+        drawing = ElementTree.fromstring(svg(words, long, "a & b"))
         lines = [path for path in drawing.iter(f"{SVG}path") if path.get("fill") == "none"]
         ends = [path_ends(line.get("d", "")) for line in lines]
         places = [round(x, 1) for start, end, _ in ends for x in (start, end)]
         assert len(lines) == 4 and len(set(places)) == len(places)
         width, height = (float(drawing.get(name, "0")) for name in ("width", "height"))
+        labels = [float(rect.get("width", "0")) for rect in drawing.iter(f"{SVG}rect")]
+        assert all(abs(end - start) > label for (start, end, _), label in zip(ends, labels, strict=True))
         assert all(0 < x < width for x in places) and all(0 < y < height for *_, y in ends)
         shown = [node.text for node in drawing.iter(f"{SVG}text")]
-        assert {"root", "a<b", "&", "本", "Z", "r1", "r2", "r3", "r4"} <= set(shown)
+        assert {"root", "a<b", "&", "本", "Z", "r1r1r1r1", "r4r4r4r4"} <= set(shown)
         middles = [float(node.get("x", "0")) for node in drawing.iter(f"{SVG}text") if node.get("font-size") == "14"]
         assert middles == sorted(middles)
 
