@@ -95,5 +95,5 @@ def test_runs_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     command = ["--lang", "demo", "--parsers", "eisner", "--seeds", "1", "--", "--epochs", "1"]
     assert table4.main(command) == 0
-    assert "| eisner |" in (tmp_path / "runs" / "table4.md").read_text(encoding="utf-8")
+    assert "| eisner, epochs: 1 |" in (tmp_path / "runs" / "table4.md").read_text(encoding="utf-8")
     assert (tmp_path / "runs" / "demo-eisner-hinge-1" / "report.html").is_file()
