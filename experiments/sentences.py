@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, starmap
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
+from unicodedata import normalize
 
 import conllu
 import numpy as np
-from conllu.exceptions import ParseException
-from conllu.parser import DEFAULT_FIELDS, parse_id_value
+from conllu.parser import DEFAULT_FIELDS
 from numpy.typing import ArrayLike, NDArray
 
+from experiments.conllu_problems import Trees, known_head, problems
 from experiments.files import write_whole
-from structdep.trees import find_cycle
 
 Heads = list[NDArray[np.int32]]
 """A tree for each sentence, `[n]`."""
@@ -25,7 +25,8 @@ class Sentence:
     """A sentence of syntactic words and its tree.
 
     `tokens` (with multiword tokens and empty nodes) and `comments` keep what the file says, so that it can be written
-    again; the other fields have one entry a syntactic word, `heads` being int32[n] with values in 0..n and 0 the root.
+    again; the other fields have one entry a syntactic word, `heads` being int32[n] with values in 0..n and 0 the root,
+    -1 where none was read. `forms` are in Unicode's normal form C, so that equal words are equal.
     """
 
     tokens: conllu.TokenList
@@ -53,13 +54,40 @@ class Sentence:
 
 
 def read(path: str | Path) -> list[Sentence]:
-    """The sentences of a CoNLL-U file.
+    """The sentences of a CoNLL-U file, of which there is at least one.
 
-    Lines that do not have ten columns, words out of order, heads that are missing, out of range or form a cycle raise
-    ValueError with the file, the line and the sentence.
+    Lines that do not have ten columns or are not UTF-8, words out of order, heads that are missing, out of range or
+    form a cycle raise ValueError with the file, the line and the sentence. A byte order mark and carriage returns at
+    the ends of lines are skipped; trees may have several roots.
     """
-    with open(path, encoding="utf-8") as file:
-        return [_sentence(path, number, *block) for number, block in enumerate(_blocks(file), start=1)]
+    with open(path, "rb") as file:
+        sentences = list(stream(file, str(path)))
+    if not sentences:
+        raise ValueError(f"{path}, line 1: no sentences in this file")
+    return sentences
+
+
+def stream(lines: Iterable[bytes], source: str, trees: Trees = "whole") -> Iterator[Sentence]:
+    """The sentences of CoNLL-U, one after the other, with what is to be read of their trees; errors as in `read`.
+
+    Example:
+        >>> lines = [b"1\\tik\\t_\\t_\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n", b"2\\tim\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"]
+        >>> [sentence.heads.tolist() for sentence in stream(lines, "two words", "partial")]
+        [[2, -1]]
+    """
+    for number, block in enumerate(_blocks(_decoded(lines, source)), start=1):
+        yield _sentence(source, number, *block, trees)
+
+
+def from_words(words: Sequence[str]) -> Sentence:
+    """A sentence of these words, of which nothing else is known.
+
+    Example:
+        >>> from_words(["ik", "im"]).comments
+        ('# text = ik im',)
+    """
+    rows = ["\t".join([str(number), word, *"_" * 8]) for number, word in enumerate(words, start=1)]
+    return _sentence("text", 1, 1, [f"# text = {' '.join(words)}", *rows], "none")
 
 
 def write_predictions(
@@ -75,38 +103,48 @@ def write_predictions(
     entry a word of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything fails, nothing is
     written.
     """
-    entries = [[{}] * len(sentence) for sentence in sentences] if misc is None else misc
-    text = "".join(starmap(_with_tree, zip(sentences, heads, deprels, entries, strict=True)))
+    entries = [None] * len(sentences) if misc is None else misc
+    text = "".join(starmap(with_tree, zip(sentences, heads, deprels, entries, strict=True)))
     write_whole(path, text)
 
 
-def _blocks(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+def _decoded(lines: Iterable[bytes], source: str) -> Iterator[str]:
+    """The lines as text, without what ends them."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{source}, line {number}: not UTF-8 ({error.reason}): {line!r}") from None
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """The number of the first line, and the lines, of every run of lines that are not blank."""
-    lines: list[str] = []
+    block: list[str] = []
     number = 0
-    for number, line in enumerate(chain(file, [""]), start=1):
+    for number, line in enumerate(chain(lines, [""]), start=1):
         if line.strip():
-            lines.append(line.rstrip("\n"))
-        elif lines:
-            yield number - len(lines), lines
-            lines = []
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
 
 
-def _sentence(path: str | Path, number: int, first_line: int, lines: list[str]) -> Sentence:
-    for offset, problem in chain(_column_problems(lines), _word_problems(lines), _cycle_problems(lines)):
+def _sentence(source: str, number: int, first_line: int, lines: list[str], trees: Trees) -> Sentence:
+    for offset, problem in problems(lines, trees):
         name = next((line[1:].strip() for line in lines if re.match(r"#\s*sent_id\b", line)), "no sent_id")
-        raise ValueError(f"{path}, line {first_line + offset}, sentence {number} ({name}): {problem}")
-    tokens = conllu.parse("\n".join(lines), field_parsers=_VERBATIM)[0]
+        raise ValueError(f"{source}, line {first_line + offset}, sentence {number} ({name}): {problem}")
+    rows = "\n".join(line for line in lines if not line.startswith("#"))
+    tokens = conllu.parse(rows, field_parsers=_VERBATIM)[0]
     words = [token for token in tokens if isinstance(token["id"], int)]
     columns = {field: tuple(word[field] for word in words) for field in DEFAULT_FIELDS}
     return Sentence(
         tokens,
         comments=tuple(line for line in lines if line.startswith("#")),
-        forms=columns["form"],
+        forms=tuple(normalize("NFC", form) for form in columns["form"]),
         upos=columns["upos"],
         xpos=columns["xpos"],
         feats=columns["feats"],
-        heads=np.array(columns["head"], np.int32),
+        heads=np.array([-1 if trees == "none" else known_head(head) for head in columns["head"]], np.int32),
         deprels=columns["deprel"],
     )
 
@@ -116,65 +154,18 @@ def _same(columns: list[str], index: int) -> str:
 
 
 # Parsed features and dependencies do not always come out as they went in; the text itself does.
-_VERBATIM: dict[str, Callable[[list[str], int], Any]] = {
-    field: _same for field in DEFAULT_FIELDS if field not in ("id", "head")
-}
-
-Problems = Iterator[tuple[int, str]]
+_VERBATIM: dict[str, Callable[[list[str], int], Any]] = {field: _same for field in DEFAULT_FIELDS if field != "id"}
 
 
-def _column_problems(lines: list[str]) -> Problems:
-    """What is wrong with the lines one by one: the offset of the line, and what was found and expected."""
-    for offset, line in enumerate(lines):
-        columns = line.split("\t")
-        if line.startswith("#"):
-            continue
-        if len(columns) != len(DEFAULT_FIELDS):
-            yield offset, f"{len(columns)} tab-separated columns, expected {len(DEFAULT_FIELDS)} in {line!r}"
-        elif any(not column or column != column.strip() or "  " in column for column in columns):
-            yield offset, f"an empty column, or surplus spaces in one, in {line!r}; write _ where there is no value"
-        elif not _is_id(columns[0]):
-            yield offset, f"the ID is {columns[0]!r}, expected a number, a range like 3-4 or an empty node like 3.1"
-
-
-def _is_id(text: str) -> bool:
-    try:
-        return parse_id_value(text) is not None
-    except ParseException:
-        return False
-
-
-def _words(lines: list[str]) -> list[tuple[int, list[str]]]:
-    """The lines of syntactic words: offset and columns."""
-    return [(offset, line.split("\t")) for offset, line in enumerate(lines) if re.match(r"\d+\t", line)]
-
-
-def _word_problems(lines: list[str]) -> Problems:
-    words = _words(lines)
-    if not words:
-        yield 0, "a sentence without words"
-    for position, (offset, columns) in enumerate(words, start=1):
-        head = columns[6]
-        if columns[0] != str(position):
-            yield offset, f"the ID is {columns[0]}, expected {position}: words are numbered from 1"
-        elif not re.fullmatch(r"0|[1-9]\d*", head):
-            yield (
-                offset,
-                f"the head of word {position} ({columns[1]}) is {head!r}, expected a number in 0..{len(words)}",
-            )
-        elif int(head) > len(words):
-            yield offset, f"the head of word {position} ({columns[1]}) is {head}, but there are {len(words)} words"
-
-
-def _cycle_problems(lines: list[str]) -> Problems:
-    words = _words(lines)
-    heads = [int(columns[6]) for _, columns in words]
-    if cycle := find_cycle(heads):
-        chained = " -> ".join(map(str, [*cycle, cycle[0]]))
-        yield words[cycle[0] - 1][0], f"the heads are no tree: going from word to head leads round in {chained}"
-
-
-def _with_tree(sentence: Sentence, heads: ArrayLike, deprels: Iterable[str], misc: Sequence[Mapping[str, str]]) -> str:
+def with_tree(
+    sentence: Sentence,
+    heads: ArrayLike,
+    deprels: Iterable[str],
+    misc: Sequence[Mapping[str, str]] | None = None,
+    comments: Sequence[str] = (),
+) -> str:
+    """The sentence as CoNLL-U with this tree, with more comments behind its own; see `write_predictions`."""
+    misc = [{}] * len(sentence) if misc is None else misc
     heads, deprels = np.asarray(heads), list(deprels)
     n = len(sentence)
     if heads.shape != (n,) or len(deprels) != n or len(misc) != n:
@@ -186,7 +177,7 @@ def _with_tree(sentence: Sentence, heads: ArrayLike, deprels: Iterable[str], mis
     tokens = [
         _relinked(token, *next(predicted)) if isinstance(token["id"], int) else token for token in sentence.tokens
     ]
-    return "".join(f"{comment}\n" for comment in sentence.comments) + conllu.TokenList(tokens).serialize()
+    return "".join(f"{comment}\n" for comment in (*sentence.comments, *comments)) + conllu.TokenList(tokens).serialize()
 
 
 def _relinked(token: conllu.Token, head: int, deprel: str, misc: Mapping[str, str]) -> conllu.Token:
