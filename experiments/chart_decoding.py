@@ -1,6 +1,7 @@
 """From charts to trees: the most probable, or those of least risk, and how probable they are."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +9,12 @@ import jax.numpy as jnp
 import structdep as sd
 from experiments.compiled import Compiled
 from experiments.decoding import Decoded, Decoding
+from structdep.spanning import all_trees
 from structdep.systems import System
 
 Tables = dict[str, jax.Array]
+Known = jax.Array | None
+"""Known heads `[B, n]`, -1 where a word's is not known."""
 
 
 class ChartDecoder:
@@ -20,44 +24,97 @@ class ChartDecoder:
         system: whose best derivation makes the tree.
         once: that with one derivation for each tree, and so probabilities of trees.
         arcs: the same trees by arc scores alone.
+        single_root: whether one word alone may depend on the root.
     """
 
-    def __init__(self, system: System, once: System, arcs: System) -> None:
-        def best(scores: Tables, lengths: jax.Array) -> jax.Array:
-            return sd.argmax(system, scores, lengths)
+    def __init__(self, system: System, once: System, arcs: System, single_root: bool = False) -> None:
+        best = partial(sd.argmax, single_root=single_root)
 
-        def least_risk(probabilities: jax.Array, lengths: jax.Array) -> jax.Array:
-            return sd.argmax(arcs, probabilities, lengths)
+        def trees(scores: Tables, lengths: jax.Array, known: Known) -> sd.TreeDistribution:
+            return sd.TreeDistribution(once, _with_arcs(scores), lengths, _constraints(known), single_root=single_root)
 
-        def sums(scores: Tables, lengths: jax.Array) -> tuple[jax.Array, jax.Array]:
-            trees = _trees(once, scores, lengths)
-            value, pull = jax.vjp(lambda s: replace(trees, scores=s).log_partition(), trees.scores)
+        def argmax(scores: Tables, lengths: jax.Array, known: Known) -> jax.Array:
+            return best(system, scores, lengths, constraints=_constraints(known))
+
+        def least_risk(probabilities: jax.Array, lengths: jax.Array, known: Known) -> jax.Array:
+            return best(arcs, probabilities, lengths, constraints=_constraints(known))
+
+        def k_best(k: int, scores: Tables, lengths: jax.Array, known: Known) -> jax.Array:
+            return trees(scores, lengths, known).k_best(k).heads
+
+        def sums(scores: Tables, lengths: jax.Array, known: Known) -> tuple[jax.Array, jax.Array]:
+            whole = trees(scores, lengths, known)
+            value, pull = jax.vjp(lambda s: replace(whole, scores=s).log_partition(), whole.scores)
             return value, pull(jnp.ones_like(value))[0]["arc"]
 
         def score(scores: Tables, lengths: jax.Array, heads: jax.Array) -> jax.Array:
-            return _trees(once, scores, lengths).score(heads)
+            return trees(scores, lengths, None).score(heads)
 
-        self.best, self.least_risk = Compiled(best), Compiled(least_risk)
+        self.best, self.least_risk = Compiled(argmax), Compiled(least_risk)
         self.sums, self.score = Compiled(sums), Compiled(score)
+        self._k_best, self.searches = k_best, dict[int, Compiled]()
 
-    def __call__(self, scores: Tables, lengths: jax.Array, decoding: Decoding) -> Decoded:
-        if decoding == Decoding():
-            return Decoded(self.best(scores, lengths))
-        log_partition, arcs = self.sums(scores, lengths)
-        heads = self.best(scores, lengths) if decoding.decoder == "argmax" else self.least_risk(arcs, lengths)
+    def __call__(self, scores: Tables, lengths: jax.Array, decoding: Decoding, known: Known = None) -> list[Decoded]:
+        if not (decoding.confidence or decoding.decoder == "mbr"):
+            return [Decoded(heads) for heads in self._trees(scores, lengths, decoding.k_best, known)]
+        log_partition, arcs = self.sums(scores, lengths, known)
+        if decoding.decoder == "mbr":
+            found = [self.least_risk(arcs, lengths, known)]
+        else:
+            found = self._trees(scores, lengths, decoding.k_best, known)
         if not decoding.confidence:
-            return Decoded(heads)
-        of_heads = jnp.take_along_axis(arcs[:, :, 1:], heads[:, None], axis=1)[:, 0]
-        log_prob = jnp.minimum(self.score(scores, lengths, heads) - log_partition, 0)
-        return Decoded(heads, of_heads, jnp.exp(log_prob))
+            return [Decoded(heads) for heads in found]
+        log_probs = [jnp.minimum(self.score(scores, lengths, heads) - log_partition, 0) for heads in found]
+        return [Decoded(h, _of_heads(arcs, h), jnp.exp(p)) for h, p in zip(found, log_probs, strict=True)]
+
+    def marginals(self, scores: Tables, lengths: jax.Array) -> jax.Array:
+        """The probability of each arc, `[B, n+1, n+1]`."""
+        return self.sums(scores, lengths, None)[1]
+
+    def _trees(self, scores: Tables, lengths: jax.Array, k: int, known: Known) -> list[jax.Array]:
+        if k == 1:
+            return [self.best(scores, lengths, known)]
+        if k not in self.searches:
+            self.searches[k] = Compiled(partial(self._k_best, k))
+        return list(self.searches[k](scores, lengths, known))
 
     @property
     def programs(self) -> tuple[Compiled, ...]:
-        return self.best, self.least_risk, self.sums, self.score
+        return self.best, self.least_risk, self.sums, self.score, *self.searches.values()
 
 
-def _trees(system: System, scores: Tables, lengths: jax.Array) -> sd.TreeDistribution:
-    """The distribution over trees, with scores of arcs, 0 where it has none of its own."""
-    if "arc" not in scores:
-        scores = scores | {"arc": jnp.zeros_like(scores["shift"][:, :-1, :-1])}
-    return sd.TreeDistribution(system, scores, lengths)
+class WiderDecoder:
+    """Trees outside a chart's class, for known heads that cross as it has none: by its marginals, or its arc scores.
+
+    The score of a tree is the sum of its arcs' log-probabilities in the chart, the trees are all.
+    """
+
+    def __init__(self, chart: ChartDecoder | None, single_root: bool = False) -> None:
+        self.chart, self.all = chart, ChartDecoder(all_trees(), all_trees(), all_trees(), single_root)
+
+    def __call__(self, scores: Tables, lengths: jax.Array, decoding: Decoding, known: Known = None) -> list[Decoded]:
+        if self.chart is None:
+            return self.all({"arc": scores["arc"]}, lengths, decoding, known)
+        arcs = self.chart.marginals(scores, lengths)
+        return self.all({"arc": jnp.log(jnp.maximum(arcs, LEAST))}, lengths, decoding, known)
+
+    @property
+    def programs(self) -> tuple[Compiled, ...]:
+        return (*self.all.programs, *(self.chart.programs if self.chart else ()))
+
+
+LEAST = 1e-9
+"""The probability that counts for an arc that a chart does not have."""
+
+
+def _constraints(known: Known) -> sd.Constraints | None:
+    return None if known is None else sd.Constraints(heads=known)
+
+
+def _with_arcs(scores: Tables) -> Tables:
+    """The tables with one of arcs, 0 where there is none."""
+    return scores if "arc" in scores else scores | {"arc": jnp.zeros_like(scores["shift"][:, :-1, :-1])}
+
+
+def _of_heads(arcs: jax.Array, heads: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(arcs[:, :, 1:], heads[:, None], axis=1)[:, 0]

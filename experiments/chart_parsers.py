@@ -13,17 +13,21 @@ from experiments.batches import Batch
 from experiments.chart_decoding import ChartDecoder, Tables
 from experiments.config import Config
 from experiments.corpus import nearest_trees, padded
-from experiments.decoding import Decoding
+from experiments.decoding import Cheaper, Decoding
 from experiments.scorers import Pairs, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
 from experiments.vocabulary import Vocabulary
 from structdep import charts
+from structdep.deduction import DeductionSystem
 from structdep.greedy import second_order
+from structdep.inside import chart_bytes
 from structdep.spanning import all_trees
 from structdep.systems import System
 
 REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
 LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
+CHARTS_AT_ONCE = 2
+"""How many times the room of its charts a sentence takes: that once was seen."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class Chart:
     arcs: System
     pairs: Pairs
     triples: Triples = field(default_factory=dict)
+    cheaper: System | None = None
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """The names of all tables, with their numbers of positions."""
+        filled = [*self.pairs.items(), *self.triples.items()]
+        return {name: len(roles) for roles, names in filled for name in names}
 
     @property
     def has_probabilities(self) -> bool:
@@ -53,11 +64,12 @@ TWO = {("s0", "b0"): ("shift", *REDUCES)}
 HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
 PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
 GREEDY = second_order()
-EISNER, MH4, ONE_EC = charts.eisner(), charts.mhk(4), charts.one_endpoint_crossing()
+ALL, EISNER, MH4, ONE_EC = all_trees(), charts.eisner(), charts.mhk(4), charts.one_endpoint_crossing()
+MH3_STEPS = charts.arc_hybrid(transitions=True), charts.arc_hybrid_trees(transitions=True)
 MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
 CHARTS = {
-    "mst": Chart(all_trees(), all_trees(), all_trees(), ARCS),
-    "mst2-greedy": Chart(GREEDY, GREEDY, all_trees(), ARCS, PARTS),
+    "mst": Chart(ALL, ALL, ALL, ARCS),
+    "mst2-greedy": Chart(GREEDY, GREEDY, ALL, ARCS, PARTS, cheaper=ALL),
     "eisner": Chart(EISNER, EISNER, EISNER, ARCS),
     "arc-eager": Chart(
         charts.arc_eager(transitions=True),
@@ -65,16 +77,11 @@ CHARTS = {
         EISNER,
         {("s0", "b0"): ("shift", "la", "ra", "reduce")},
     ),
-    "mh3": Chart(
-        charts.arc_hybrid(transitions=True),
-        charts.arc_hybrid_trees(transitions=True),
-        EISNER,
-        {("s0", "b0"): ("shift", "la", "ra")},
-    ),
-    "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS),
-    "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS),
-    "mh4-two": Chart(*MH4_STEPS, MH4, TWO),
-    "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID),
+    "mh3": Chart(*MH3_STEPS, EISNER, {("s0", "b0"): ("shift", "la", "ra")}),
+    "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS, cheaper=ALL),
+    "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS, cheaper=ALL),
+    "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1]),
+    "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1]),
 }
 
 
@@ -108,10 +115,25 @@ class ChartParser:
                 f"--beam {decoding.beam} is for parsers that take one transition after the other; "
                 "a chart finds the best of all trees: leave --beam out"
             )
-        if (decoding.confidence or decoding.decoder == "mbr") and not self.chart.has_probabilities:
+        if (asked := decoding.of_charts) and not self.chart.has_probabilities and asked != ["--constraints"]:
             raise ValueError(
-                "--decode mbr and --confidence: second-order scores give no probabilities of trees; leave them out"
+                f"{' and '.join(asked)}: second-order scores give no probabilities of trees, and one tree; leave it out"
             )
 
-    def decoder(self) -> ChartDecoder:
-        return ChartDecoder(self.system, self.chart.once, self.chart.arcs)
+    def decoder(self, single_root: bool = False) -> ChartDecoder:
+        return ChartDecoder(self.system, self.chart.once, self.chart.arcs, single_root)
+
+    def memory(self, words: int, decoding: Decoding) -> int:
+        tables = self.chart.tables
+        sums = decoding.confidence or decoding.decoder == "mbr" or decoding.k_best > 1
+        systems = [self.system, *[self.chart.once] * sums]
+        filled = [chart_bytes(system, tables, words) for system in systems if isinstance(system, DeductionSystem)]
+        scores = sum(4 * (words + 2) ** positions for positions in tables.values())
+        return scores + CHARTS_AT_ONCE * decoding.k_best * max(filled, default=0)
+
+    def cheaper(self, single_root: bool = False) -> Cheaper | None:
+        system = self.chart.cheaper
+        if system is None:
+            return None
+        names = self.chart.tables.keys() & system.declared.keys()
+        return Cheaper(system.name, ChartDecoder(system, system, system, single_root), frozenset(names))

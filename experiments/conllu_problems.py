@@ -64,6 +64,24 @@ def _word_problems(lines: list[str]) -> Problems:
     for position, (offset, columns) in enumerate(words, start=1):
         if columns[0] != str(position):
             yield offset, f"the ID is {columns[0]}, expected {position}: words are numbered from 1"
+    yield from _range_problems(lines, len(words))
+
+
+def _range_problems(lines: list[str], words: int) -> Problems:
+    """Those of multiword tokens, which stand before their first word, and empty nodes, which stand behind a word."""
+    last = 0
+    for offset, line in enumerate(lines):
+        number = line.split("\t")[0]
+        if match := re.fullmatch(r"(\d+)-(\d+)", number):
+            if int(match[1]) != last + 1:
+                yield offset, f"the range {number} stands before word {last + 1} of {words}, where it should begin"
+            elif int(match[2]) > words:
+                yield offset, f"the range {number} ends behind the last word, {words}"
+        elif match := re.fullmatch(r"(\d+)\.\d+", number):
+            if int(match[1]) != last:
+                yield offset, f"the empty node {number} stands behind word {last}"
+        elif not line.startswith("#"):
+            last = int(number)
 
 
 def _head_problems(lines: list[str], trees: Trees) -> Problems:

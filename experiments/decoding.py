@@ -16,7 +16,8 @@ class Decoding:
     """`decoder`: argmax for the best tree, mbr for the one with the most heads to be expected (minimum Bayes risk).
 
     With `confidence`, probabilities of the tree and its arcs, too: exact, among the trees of the parser's class. `beam`
-    is how many runs a transition parser keeps: with 1 it is greedy.
+    is how many runs a transition parser keeps: with 1 it is greedy. `k_best` trees are asked for, among those with the
+    sentence's own heads where these are `known`, or those with a `single_root`.
 
     Example:
         >>> Decoding().ending, Decoding("mbr").ending, Decoding(beam=8).ending
@@ -26,6 +27,21 @@ class Decoding:
     decoder: str = "argmax"
     confidence: bool = False
     beam: int = 1
+    k_best: int = 1
+    known: bool = False
+    single_root: bool = False
+
+    @property
+    def of_charts(self) -> list[str]:
+        """The options that only charts can answer."""
+        asked = {
+            "--decode mbr": self.decoder == "mbr",
+            "--confidence": self.confidence,
+            "--k-best": self.k_best > 1,
+            "--constraints": self.known,
+            "--single-root": self.single_root,
+        }
+        return [option for option, is_asked in asked.items() if is_asked]
 
     def __str__(self) -> str:
         return ", ".join([self.decoder, *[f"beam {self.beam}"] * (self.beam != 1)])
@@ -48,7 +64,18 @@ class Decoded(NamedTuple):
 class Decoder(Protocol):
     """Finds trees, from what a parser's scorer gives for a batch; its programs are compiled when first needed."""
 
-    def __call__(self, scores: Any, lengths: jax.Array, decoding: Decoding) -> Decoded: ...
+    def __call__(
+        self, scores: Any, lengths: jax.Array, decoding: Decoding, known: jax.Array | None = None
+    ) -> list[Decoded]:
+        """As many trees as asked for, best first, heads -1 where there is none; `known` heads are -1 where not."""
 
     @property
     def programs(self) -> Sequence[Compiled]: ...
+
+
+class Cheaper(NamedTuple):
+    """What stands in for a decoder that would take too much room: by the same scores, of those the tables it knows."""
+
+    name: str
+    decoder: Decoder
+    tables: frozenset[str]

@@ -23,6 +23,7 @@ from experiments.report import Report, Training
 from experiments.runs import Run
 from experiments.shapes import plan
 from experiments.tagging import Tagger, accuracies
+from experiments.trained_model import FOLDER, TrainedModel
 from experiments.training import Epoch, State, Trainer, epochs
 from experiments.treebank import Sentence, Treebank, write_predictions
 
@@ -95,7 +96,7 @@ class Experiment:
         progress.console.print(line, highlight=False)
 
     def report(self, decoding: Decoding | None = None) -> Report:
-        """Parse dev and test with the best checkpoint; write the trees, report.md, report.json and report.html.
+        """Parse dev and test with the best checkpoint; write the model, the trees, report.md, .json and .html.
 
         Files of another decoder than argmax, or of a beam, have its name. Raises ValueError for a decoding that the
         parser has not.
@@ -103,6 +104,7 @@ class Experiment:
         decoding = decoding or Decoding()
         check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
+        TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
         step, predictor = self.trainer.step, self.predictor
         evaluations: dict[str, Evaluation] = {}
         calibrations: dict[str, Calibration] = {}

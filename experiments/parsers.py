@@ -9,7 +9,7 @@ from flax import nnx
 from experiments.batches import Batch
 from experiments.chart_parsers import CHARTS, ChartParser
 from experiments.config import Config
-from experiments.decoding import Decoder, Decoding
+from experiments.decoding import Cheaper, Decoder, Decoding
 from experiments.sentences import Heads, Sentence
 from experiments.transition_parsers import SYSTEMS, TransitionParser
 from experiments.vocabulary import Vocabulary
@@ -38,8 +38,14 @@ class Parser(Protocol):
     def check(self, decoding: Decoding) -> None:
         """Raise ValueError for what it cannot be asked."""
 
-    def decoder(self) -> Decoder:
+    def decoder(self, single_root: bool = False) -> Decoder:
         """What finds trees by the scores."""
+
+    def memory(self, words: int, decoding: Decoding) -> int:
+        """About how many bytes it takes to find the trees of a sentence."""
+
+    def cheaper(self, single_root: bool = False) -> Cheaper | None:
+        """What takes less, if anything does."""
 
 
 def parser_of(config: Config) -> Parser:
@@ -67,11 +73,19 @@ def parser_of(config: Config) -> Parser:
 def check(config: Config, decoding: Decoding) -> None:
     """Raise ValueError for what does not go together: see `parser_of`, and `Parser.check`."""
     parser_of(config).check(decoding)
-    if config.pseudo_projective and decoding.confidence:
+    if decoding.k_best < 1:
+        raise ValueError(f"--k-best {decoding.k_best}: there is at least 1 tree to ask for")
+    if decoding.decoder == "mbr" and decoding.k_best > 1:
+        raise ValueError("--k-best with --decode mbr: one tree has the least risk; leave one of them out")
+    asked = [option for option in decoding.of_charts if option in NOT_LIFTED]
+    if config.pseudo_projective and asked:
         raise ValueError(
-            "--confidence with --pseudo-projective: probabilities are those of projective trees, not of the trees "
-            "that their relations stand for; leave one of them out"
+            f"{' and '.join(asked)} with --pseudo-projective: such parsers know projective trees, not those that their "
+            "relations stand for; leave it out"
         )
+
+
+NOT_LIFTED = ("--confidence", "--k-best", "--constraints", "--single-root")
 
 
 def _parser(config: Config) -> Parser:

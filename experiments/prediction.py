@@ -1,8 +1,8 @@
 """Parsing sentences with a trained model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,14 @@ class Confidence:
         return entries
 
 
+class Tree(NamedTuple):
+    """A sentence's heads and relations, and its confidence where that was asked for."""
+
+    heads: NDArray[np.int32]
+    deprels: tuple[str, ...]
+    confidence: Confidence | None = None
+
+
 @dataclass(frozen=True)
 class Predictions:
     """A tree for each sentence: heads and relations, one entry a word, and confidences where they were asked for."""
@@ -45,38 +53,56 @@ class Predictions:
 
 
 class Predictor:
-    """Scores, decodes and labels batches of a few planned shapes, and counts the seconds of each."""
+    """Scores, decodes and labels batches of a few planned shapes, and counts the seconds of each.
+
+    `select` takes from the scorer's scores what the decoder needs.
+    """
 
     def __init__(
-        self, graph: nnx.GraphDef[Model], decoder: Decoder, vocabulary: Vocabulary, shapes: Sequence[Shape]
+        self,
+        graph: nnx.GraphDef[Model],
+        decoder: Decoder,
+        vocabulary: Vocabulary,
+        shapes: Sequence[Shape],
+        select: Callable[[Any], Any] = lambda scores: scores,
     ) -> None:
         self.decoder, self.vocabulary, self.shapes = decoder, vocabulary, shapes
 
         def score(parameters: Any, batch: Batch) -> tuple[jax.Array, Any]:
             model = nnx.merge(graph, parameters)
             states = model.encoder(batch)
-            return states, model.scorer(states)
+            return states, select(model.scorer(states))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
-            return jnp.argmax(nnx.merge(graph, parameters).labeler(states, heads), axis=-1)
+            return jnp.argmax(nnx.merge(graph, parameters).labeler(states, jnp.maximum(heads, 0)), axis=-1)
 
         self.score, self.label = Compiled(score), Compiled(label)
 
     def __call__(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding | None = None) -> Predictions:
-        decoding = decoding or Decoding()
-        heads: Heads = [np.zeros(0, np.int32)] * len(sentences)
-        deprels: list[tuple[str, ...]] = [()] * len(sentences)
-        confidences: dict[int, Confidence] = {}
+        """The best tree of each sentence."""
+        best = [trees[0] for trees in self.trees(parameters, sentences, decoding or Decoding())]
+        confidences = [tree.confidence for tree in best if tree.confidence is not None]
+        return Predictions([tree.heads for tree in best], [tree.deprels for tree in best], confidences)
+
+    def trees(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
+        """As many trees of each sentence as `decoding` asks for, best first; heads are -1 where there are fewer."""
+        found: list[list[Tree]] = [[] for _ in sentences]
         for batch in batches(sentences, self.vocabulary, shapes=self.shapes):
             states, scores = self.score(parameters, batch)
-            decoded = self.decoder(scores, batch.lengths, decoding)
-            labels = np.asarray(self.label(parameters, states, decoded.heads))
-            trees = rows(batch, np.asarray(decoded.heads))
-            for (place, tree), (_, relations) in zip(trees, rows(batch, labels), strict=True):
-                heads[place] = tree
-                deprels[place] = tuple(self.vocabulary.deprels[relation] for relation in relations)
-            confidences |= _confidences(batch, decoded)
-        return Predictions(heads, deprels, [confidences[place] for place in sorted(confidences)])
+            known = batch.heads if decoding.known else None
+            for decoded in self.decoder(scores, batch.lengths, decoding, known):
+                labels = np.asarray(self.label(parameters, states, decoded.heads))
+                for place, tree in self._trees(batch, decoded, labels):
+                    found[place].append(tree)
+        return found
+
+    def _trees(self, batch: Batch, decoded: Decoded, labels: NDArray[np.int32]) -> Iterator[tuple[int, Tree]]:
+        """The batch's sentences, by their places, with their trees."""
+        confidences = _confidences(batch, decoded)
+        trees = rows(batch, np.asarray(decoded.heads))
+        for (place, heads), (_, relations) in zip(trees, rows(batch, labels), strict=True):
+            deprels = tuple(self.vocabulary.deprels[relation] for relation in relations)
+            yield place, Tree(heads, deprels, confidences.get(place))
 
     @property
     def compiling(self) -> float:

@@ -1,6 +1,13 @@
 """A run's folder: its configuration, log and checkpoints, so that a run that was killed goes on where it was."""
 
+import io
 import json
+import logging
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +16,7 @@ import numpy as np
 import orbax.checkpoint as ocp
 from orbax.checkpoint import checkpoint_managers
 
+from experiments.checksums import Checksums
 from experiments.config import Config
 from experiments.files import write_whole
 from experiments.sentences import Heads
@@ -16,15 +24,18 @@ from experiments.training import State
 
 
 class Run:
-    """`folder`/{config.json, log.jsonl, checkpoints/, trees.npz}; made where it is not there.
+    """`folder`/{config.json, log.jsonl, checkpoints/, checksums.json, trees.npz}; made where it is not there.
 
     Raises:
-        ValueError: the folder holds a run of another configuration.
+        ValueError: the folder holds a run of another configuration, or a damaged checkpoint.
     """
 
     def __init__(self, folder: str | Path, config: Config) -> None:
         self.folder = Path(folder).resolve()
         _settle(self.folder, config)
+        self.checksums = Checksums(self.folder / "checksums.json", self.folder / "checkpoints")
+        for path in self.checksums.damaged():
+            raise ValueError(f"the checkpoint {path} is damaged: {REMEDY}")
         options = ocp.CheckpointManagerOptions(
             best_fn=_uas,
             preservation_policy=checkpoint_managers.AnyPreservationPolicy(
@@ -48,37 +59,87 @@ class Run:
         return epoch, self._restore(epoch, template)
 
     def save(self, epoch: int, state: State, entry: dict[str, Any]) -> None:
-        """Log an evaluation and save the state; only the last and the best are kept."""
+        """Log an evaluation and save the state; only the last and the best are kept. OSError where there is no room."""
         self._write_log([*self.log(), {"epoch": epoch, **entry}])
-        self.checkpoints.save(epoch, args=ocp.args.StandardSave(state), metrics={"uas": entry["uas"]})
+        self.checksums.forget(str(epoch))
+        try:
+            _check_room(self.folder, state)
+            with _quietly():
+                self.checkpoints.save(epoch, args=ocp.args.StandardSave(state), metrics={"uas": entry["uas"]})
+        except (OSError, ValueError) as error:
+            place = self.folder / "checkpoints" / str(epoch)
+            raise OSError(
+                f"the checkpoint {place} cannot be written ({_reason(error)}): when this is mended, the same command "
+                "goes on from the one before"
+            ) from None
+        self.checksums.add(str(epoch))
 
     def log(self) -> list[dict[str, Any]]:
         """An entry for each evaluation so far."""
         path = self.folder / "log.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        return [json.loads(line) for line in lines]
+        try:
+            return [json.loads(line) for line in lines]
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}): delete the lines that are not JSON") from None
 
     def trees(self) -> Heads | None:
-        """The trees to train on, if they are there."""
-        path = self.folder / "trees.npz"
-        if not path.is_file():
+        """The trees to train on, if they are there, and whole."""
+        try:
+            with np.load(self.folder / "trees.npz") as arrays:
+                return list(np.split(arrays["heads"], arrays["ends"][:-1]))
+        except (FileNotFoundError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
             return None
-        with np.load(path) as arrays:
-            return list(np.split(arrays["heads"], arrays["ends"][:-1]))
 
     def keep_trees(self, trees: Heads) -> None:
         """Save the trees to train on; finding them takes a while."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        temporary = self.folder / ".trees.npz"
-        np.savez(temporary, heads=np.concatenate(trees), ends=np.cumsum([len(tree) for tree in trees]))
-        temporary.replace(self.folder / "trees.npz")
+        content = io.BytesIO()
+        np.savez(content, heads=np.concatenate(trees), ends=np.cumsum([len(tree) for tree in trees]))
+        write_whole(self.folder / "trees.npz", content.getvalue())
 
     def _restore(self, epoch: int, template: State) -> State:
-        state: State = self.checkpoints.restore(epoch, args=ocp.args.StandardRestore(jax.eval_shape(lambda: template)))
+        try:
+            with _quietly():
+                wanted = ocp.args.StandardRestore(jax.eval_shape(lambda: template))
+                state: State = self.checkpoints.restore(epoch, args=wanted)
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            place = self.folder / "checkpoints" / str(epoch)
+            raise ValueError(f"the checkpoint {place} cannot be read ({_reason(error)}): {REMEDY}") from None
         return state
 
     def _write_log(self, entries: list[dict[str, Any]]) -> None:
         write_whole(self.folder / "log.jsonl", "".join(json.dumps(entry) + "\n" for entry in entries))
+
+
+REMEDY = "delete it, and the same command goes on from the one before, or from the beginning"
+
+
+def _check_room(folder: Path, state: State) -> None:
+    """Raise OSError before a checkpoint is begun, where there is no room for it."""
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + ROOM_BESIDES
+    if (free := shutil.disk_usage(folder).free) < size:
+        raise OSError(f"{free / 1e6:.1f} MB are free on the disk, it takes {size / 1e6:.1f}")
+
+
+ROOM_BESIDES = 1_000_000
+"""Bytes for what describes a checkpoint's arrays."""
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the tracebacks that orbax writes of errors that it raises as well."""
+    logger = logging.getLogger("absl")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _reason(error: Exception) -> str:
+    """The last of the causes in tensorstore's messages, which begin with the outermost."""
+    return re.sub(r"\s*\[.*", "", str(error).split("\n")[0]).split(": ")[-1]
 
 
 def _uas(metrics: dict[str, float]) -> float:

@@ -75,7 +75,7 @@ def stream(lines: Iterable[bytes], source: str, trees: Trees = "whole") -> Itera
         >>> [sentence.heads.tolist() for sentence in stream(lines, "two words", "partial")]
         [[2, -1]]
     """
-    for number, block in enumerate(_blocks(_decoded(lines, source)), start=1):
+    for number, block in enumerate(_blocks(text_lines(lines, source)), start=1):
         yield _sentence(source, number, *block, trees)
 
 
@@ -108,8 +108,8 @@ def write_predictions(
     write_whole(path, text)
 
 
-def _decoded(lines: Iterable[bytes], source: str) -> Iterator[str]:
-    """The lines as text, without what ends them."""
+def text_lines(lines: Iterable[bytes], source: str) -> Iterator[str]:
+    """The lines as text, without what ends them and without a byte order mark. Raises ValueError if not UTF-8."""
     for number, line in enumerate(lines, start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")

@@ -10,6 +10,8 @@ import numpy as np
 from experiments.sentences import Sentence
 
 LONGEST_FORM = 14
+LONG = 50
+"""Words from which on room, not the number of calls, is what counts in parsing."""
 
 
 @dataclass(frozen=True, order=True)
@@ -47,6 +49,22 @@ def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes:
         rows = _rows(len(members), words, words_per_batch)
         shapes.append(Shape(words, rows, _most_types(members, rows), characters))
         shorter = words
+    return tuple(shapes)
+
+
+@cache
+def ladder(words_per_batch: int = 2000, longest: int = 2**14) -> tuple[Shape, ...]:
+    """Shapes for sentences that are not known beforehand, each at most a quarter (or 8 words) longer than the last.
+
+    Example:
+        >>> [shape.words for shape in ladder(longest=100)], len(ladder())
+        ([8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112], 40)
+    """
+    shapes, words = [], 0
+    while words < longest:
+        words += max(8, 2 ** (words.bit_length() - 3))
+        rows = max(1, min(words_per_batch, LONG**2 * words_per_batch // max(words, LONG) ** 2) // words)
+        shapes.append(Shape(words, rows, round_up(1 + max(words, words * rows // 2), 16), LONGEST_FORM))
     return tuple(shapes)
 
 

@@ -12,7 +12,7 @@ from experiments.chart_parsers import EISNER, MH4
 from experiments.compiled import Compiled
 from experiments.config import Config
 from experiments.corpus import nearest_trees
-from experiments.decoding import Decoded, Decoding
+from experiments.decoding import Cheaper, Decoded, Decoding
 from experiments.sentences import Heads, Sentence
 from experiments.transition_scorer import TransitionScorer, TransitionScores
 from experiments.transition_targets import Exploration, Explorations, Runs
@@ -79,17 +79,25 @@ class TransitionParser:
         return tr.explore(self.oracle, fixed, target.gold, rngs.dropout(), target.steps)
 
     def check(self, decoding: Decoding) -> None:
-        asked = [*["--decode mbr"] * (decoding.decoder == "mbr"), *["--confidence"] * decoding.confidence]
+        asked = decoding.of_charts
+        if self.system.trees == "single-root" and "--single-root" in asked:
+            asked.remove("--single-root")
         if asked:
             raise ValueError(
-                f"{' and '.join(asked)}: probabilities are sums over trees, which {self.system.name} does not search; "
+                f"{' and '.join(asked)}: that takes a search of all trees, which {self.system.name} does not make; "
                 "leave it out, or write a --parser with a chart, such as mh3 or mh4-hybrid"
             )
         if decoding.beam < 1:
             raise ValueError(f"--beam {decoding.beam}: a beam keeps at least 1 run")
 
-    def decoder(self) -> "TransitionDecoder":
+    def decoder(self, single_root: bool = False) -> "TransitionDecoder":
         return TransitionDecoder(self.system)
+
+    def memory(self, words: int, decoding: Decoding) -> int:
+        return 0
+
+    def cheaper(self, single_root: bool = False) -> Cheaper | None:
+        return None
 
 
 class TransitionDecoder:
@@ -99,11 +107,13 @@ class TransitionDecoder:
         self.system = system
         self.searches: dict[int, Compiled] = {}
 
-    def __call__(self, scores: TransitionScores, lengths: jax.Array, decoding: Decoding) -> Decoded:
+    def __call__(
+        self, scores: TransitionScores, lengths: jax.Array, decoding: Decoding, known: jax.Array | None = None
+    ) -> list[Decoded]:
         width = decoding.beam
         if width not in self.searches:
             self.searches[width] = Compiled(partial(_heads, self.system, width))
-        return Decoded(self.searches[width](scores, lengths))
+        return [Decoded(self.searches[width](scores, lengths))]
 
     @property
     def programs(self) -> tuple[Compiled, ...]:

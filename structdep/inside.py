@@ -7,6 +7,7 @@ value.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from math import prod
 from typing import Any
@@ -168,12 +169,27 @@ _structure.defvjp(
 )
 
 
+def chart_bytes(system: DeductionSystem, scores: Collection[str], words: int) -> int:
+    """Room for the charts of one sentence, in float32, when scores of these names are given.
+
+    Example:
+        >>> from structdep import charts
+        >>> chart_bytes(charts.mhk(4), ["arc"], 100) < chart_bytes(charts.mhk(4), ["arc"], 200) / 7
+        True
+    """
+    return _bytes(plan(system, frozenset(scores) | {"arc"}), words + 1 + system.last)
+
+
+def _bytes(made: Plan, nodes: int) -> int:
+    layout = made.layout(nodes - 1)
+    return 4 * sum(made.sizes[name] * prod(layout.shape(side, atom)) for (side, name), atom in made.charts.items())
+
+
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
     """Sentences a group: as many as have room, a multiple of 16 if so many have, in groups of equal size."""
-    layout = made.layout(nodes - 1)
-    cells = sum(made.sizes[name] * prod(layout.shape(side, atom)) for (side, name), atom in made.charts.items())
-    fitting = GROUP_BYTES.get(jax.default_backend(), MOST_BYTES) // (4 * cells)
-    room = max(fitting // 16 * 16, min(16, MOST_BYTES // (4 * cells)), 1)
+    one = _bytes(made, nodes)
+    fitting = GROUP_BYTES.get(jax.default_backend(), MOST_BYTES) // one
+    room = max(fitting // 16 * 16, min(16, MOST_BYTES // one), 1)
     groups = -(-batch // room)
     size = -(-batch // groups)
     unit = min(16, room)

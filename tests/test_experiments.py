@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import conllu
 import jax
@@ -27,6 +28,7 @@ from experiments.experiment import Experiment
 from experiments.parsers import LOSSES
 from experiments.prediction import Predictions
 from experiments.report import Report
+from experiments.runs import Run
 from experiments.training import State
 from experiments.transition_targets import Exploration
 from experiments.treebank import Treebank, read
@@ -119,6 +121,43 @@ def test_a_folder_holds_one_configuration(treebank: Treebank, finished: tuple[Ex
     assert replace(Config.read(folder / "config.json"), treebank="") == TINY
 
 
+def test_what_was_damaged_is_refused_by_name(
+    treebank: Treebank, tmp_path: Path, finished: tuple[Experiment, Report]
+) -> None:
+    """One bit of the weights suffices. Trees to train on are found anew, and without a checkpoint, so is all."""
+    folder = tmp_path / "run"
+    shutil.copytree(finished[0].run.folder, folder)
+    run = Run(folder, finished[0].config)
+    for name in ("trees.npz", "log.jsonl"):
+        (folder / name).write_bytes((folder / name).read_bytes()[:-9])
+    assert run.trees() is None
+    with pytest.raises(ValueError, match=r"log\.jsonl is damaged"):
+        run.log()
+    weights = max((folder / "checkpoints" / "3").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
+    content = weights.read_bytes()
+    weights.write_bytes(content[:1000] + bytes([content[1000] ^ 1]) + content[1001:])
+    with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 is damaged: delete it, and the same command"):
+        Run(folder, finished[0].config)
+    for name in ("checksums.json", "log.jsonl"):
+        (folder / name).unlink()
+    weights.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 cannot be read \(.*\): delete it"):
+        Run(folder, finished[0].config).last(finished[0].trainer.start())
+    shutil.rmtree(folder / "checkpoints")
+    assert Run(folder, finished[0].config).last(finished[0].trainer.start())[0] == 0
+
+
+def test_a_full_disk_is_told(
+    tmp_path: Path, finished: tuple[Experiment, Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, state = Run(tmp_path, finished[0].config), finished[0].trainer.start()
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
+    with pytest.raises(OSError, match=r"checkpoints/1 cannot be written \(0\.0 MB are free .* takes 1\.\d\): when"):
+        run.save(1, state, {"uas": 50.0})
+    monkeypatch.undo()
+    assert Run(tmp_path, finished[0].config).last(state)[0] == 0 and run.log() == []
+
+
 def test_the_best_epoch_is_reported(finished: tuple[Experiment, Report]) -> None:
     made, report = finished
     best = max(made.run.log(), key=lambda entry: entry["uas"])
@@ -187,7 +226,7 @@ def test_probabilities_of_decoded_trees(parser: str) -> None:
         name: rng.normal(size=(batch, size, size)).astype(np.float32) for names in pairs.values() for name in names
     }
     lengths = np.array([3, 2], np.int32)
-    decoded = ChartParser(CHARTS[parser], "nll").decoder()(tables, lengths, Decoding(confidence=True))
+    (decoded,) = ChartParser(CHARTS[parser], "nll").decoder()(tables, lengths, Decoding(confidence=True))
     assert decoded.arcs is not None and decoded.trees is not None
     for row, length in enumerate(lengths.tolist()):
         scored = list(derivation_scores(CHARTS[parser].once, length, {n: t[row] for n, t in tables.items()}))
@@ -330,7 +369,7 @@ def test_command_line_trains_greedily_and_evaluates_a_beam(
     assert "argmax, beam 2" in capsys.readouterr().out
     assert len(read(folder / "dev-beam2.conllu")) == len(read(folder / "dev.conllu"))
     assert ud.main([*command, "--confidence"]) == 1
-    assert "--confidence: probabilities are sums over trees" in capsys.readouterr().err
+    assert "--confidence: that takes a search of all trees" in capsys.readouterr().err
 
 
 def test_pseudo_projective_trees_are_decoded(treebank: Treebank, tmp_path: Path) -> None:

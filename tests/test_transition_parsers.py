@@ -123,7 +123,7 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
     states = jax.random.normal(jax.random.key(0), (8, 9, TINY.states))
     scores, lengths = made.scorer(TINY, rngs=nnx.Rngs(0))(states), jnp.arange(8)
     decoder = made.decoder()
-    best = [decoder(scores, lengths, Decoding(beam=width)).heads for width in (1, 8)]
+    best = [decoder(scores, lengths, Decoding(beam=width))[0].heads for width in (1, 8)]
     assert np.array_equal(best[0], tr.greedy(made.system, scores, lengths, 7).heads)
     assert np.array_equal(best[1], tr.beam_search(made.system, scores, lengths, 7, 8, normalize=True).heads)
     assert (best[0] != best[1]).any() and is_tree(best[1], np.arange(8)).all() and len(decoder.programs) == 2

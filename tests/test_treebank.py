@@ -104,6 +104,9 @@ def test_what_does_not_fit_leaves_the_old_file(
         (1, "1\tn  i\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "surplus spaces"),
         (1, "one\tni\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "the ID is 'one', expected a number"),
         (0, "2-1\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the ID is '2-1', expected a number, a range"),
+        (0, "2-3\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 2-3 stands before word 1 of 4, where it should begin"),
+        (0, "1-5\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 1-5 ends behind the last word, 4"),
+        (5, "2.1\tbutelo\t_\t_\t_\t_\t_\t_\t_\t_", 11, "the empty node 2.1 stands behind word 4"),
         (2, "3\tta\tta\tDET\tD\t_\t3\tdet\t_\t_", 8, "the ID is 3, expected 2"),
         (2, "2\tta\tta\tDET\tD\t_\t_\tdet\t_\t_", 8, r"the head of word 2 \(ta\) is '_', expected a number in 0\.\.4"),
         (2, "2\tta\tta\tDET\tD\t_\t-1\tdet\t_\t_", 8, "is '-1', expected"),
@@ -123,6 +126,46 @@ def test_comments_alone_are_no_sentence(path: Path) -> None:
     path.write_text(TEXT + "# text = nothing\n\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"line 15, sentence 3 \(no sent_id\): a sentence without words"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),
+        ("# sent_id", "\ufeff# sent_id"),
+        ("\n", "\r\n"),
+        ("_\n\n", "_\n\n\n \n"),
+        ("ni\tni", "n\u0069\u0301\tni"),
+    ],
+)
+def test_what_is_repaired(path: Path, before: str, after: str) -> None:
+    """Byte order marks, ends of lines, blank lines, and forms not in the normal form C, which stay in tokens."""
+    path.write_bytes(TEXT.replace(before, after, 1 if "sent_id" in before else -1).encode())
+    first, second = read(path)
+    assert first.forms == ("n\u00ed" if "ni" in before else "ni", "ta", "luzisa", "giporis") and len(second) == 1
+    assert first.tokens[1]["form"] == ("n\u0069\u0301" if "ni" in before else "ni") and first.comments == COMMENTS
+
+
+def test_what_is_no_text_and_what_is_empty(path: Path) -> None:
+    path.write_bytes(TEXT.encode().replace(b"luzisa\tluzisa", b"luz\xedsa\tluzisa"))
+    with pytest.raises(ValueError, match=r"a\.conllu, line 9: not UTF-8"):
+        read(path)
+    for nothing in ("", "\n\n"):
+        path.write_text(nothing, encoding="utf-8")
+        with pytest.raises(ValueError, match=r"a\.conllu, line 1: no sentences in this file"):
+            read(path)
+
+
+def test_several_roots_and_long_sentences_are_trees(path: Path) -> None:
+    rows = [f"{word}\tw\t_\t_\t_\t_\t{max(0, word - 2)}\tx\t_\t_" for word in range(1, 501)]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    (sentence,) = read(path)
+    assert len(sentence) == 500 and (sentence.heads == 0).sum() == 2
+
+
+def test_files_that_cannot_be_written_are_named(path: Path) -> None:
+    with pytest.raises(NotADirectoryError, match=r"a\.conllu/b/c\.conllu"):
+        write_predictions(path / "b" / "c.conllu", read(path), [[3, 3, 4, 0], [0]], [["x"] * 4, ["x"]])
 
 
 @pytest.mark.parametrize("code", ["got", "got_proiel"])

@@ -1,0 +1,104 @@
+"""A trained parser as one folder, for any machine and device: model.json and weights.safetensors."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from flax import nnx
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+
+from experiments.config import Config
+from experiments.files import write_whole
+from experiments.model import Model
+from experiments.parsers import Parser, parser_of
+from experiments.vocabulary import Vocabulary
+
+DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
+FOLDER = "model"
+"""Where a run has its model."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What it takes to parse: configuration, vocabulary and weights (the state of a `Model`)."""
+
+    config: Config
+    vocabulary: Vocabulary
+    weights: Any
+
+    @property
+    def parser(self) -> Parser:
+        return parser_of(self.config)
+
+    @property
+    def graph(self) -> nnx.GraphDef[Model]:
+        return _abstract(self.config, self.vocabulary)[0]
+
+    def save(self, folder: Path) -> None:
+        """Write both files; the description holds the checksum of the weights."""
+        weights = save(_named(self.weights))
+        write_whole(folder / WEIGHTS, weights)
+        values = {
+            "weights": {"sha256": hashlib.sha256(weights).hexdigest()},
+            "config": asdict(self.config),
+            "vocabulary": self.vocabulary.to_dict(),
+        }
+        write_whole(folder / DESCRIPTION, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TrainedModel":
+        """The model in a folder, or that of the run whose folder it is.
+
+        Raises:
+            FileNotFoundError: it has none.
+            ValueError: a file is damaged, or of another version of these experiments.
+        """
+        folder = _settled(folder)
+        try:
+            values = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+            config, vocabulary = Config(**values["config"]), Vocabulary.from_dict(values["vocabulary"])
+            checksum = values["weights"]["sha256"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder / DESCRIPTION} is damaged, or of another version: {error}") from None
+        content = (folder / WEIGHTS).read_bytes()
+        if hashlib.sha256(content).hexdigest() != checksum:
+            raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
+        return cls(config, vocabulary, _filled(_abstract(config, vocabulary)[1], load(content), folder / WEIGHTS))
+
+
+def _settled(folder: Path) -> Path:
+    for place in (folder, folder / FOLDER):
+        if (place / DESCRIPTION).is_file():
+            return place
+    raise FileNotFoundError(
+        f"no model in {folder}: there is no {DESCRIPTION}, nor {FOLDER}/{DESCRIPTION}; a run has one when it is "
+        "finished: give the command that made the run again"
+    )
+
+
+def _abstract(config: Config, vocabulary: Vocabulary) -> Any:
+    """The model's graph, and its state with shapes in the place of arrays."""
+    return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
+
+
+def _named(state: Any) -> dict[str, NDArray[Any]]:
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(state)}
+
+
+def _filled(state: Any, arrays: Mapping[str, NDArray[Any]], path: Path) -> Any:
+    """The state with these arrays, which have to be its own."""
+
+    def array(name: Any, leaf: Any) -> jax.Array:
+        found = arrays.get(key := jax.tree_util.keystr(name))
+        if found is None or (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
+            came = "is not there" if found is None else f"is {found.dtype}{list(found.shape)}"
+            raise ValueError(f"{path}: {key} {came}, expected {leaf.dtype}{list(leaf.shape)}: of another version")
+        return jax.numpy.asarray(found)
+
+    return jax.tree_util.tree_map_with_path(array, state)

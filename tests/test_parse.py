@@ -1,0 +1,248 @@
+"""Parsing with a model that is a folder: streams in, trees out, and all else as it was."""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from numpy.typing import NDArray
+from training_cases import TINY
+
+from experiments import parse
+from experiments.annotator import Annotator
+from experiments.batches import Batch, batches
+from experiments.config import Config
+from experiments.decoding import Decoding
+from experiments.demo_treebank import write_demo_treebank
+from experiments.model import Model
+from experiments.parsers import parser_of
+from experiments.prediction import Tree
+from experiments.sentences import Sentence, read, stream
+from experiments.shapes import ladder
+from experiments.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
+from experiments.vocabulary import Vocabulary
+from structdep.trees import is_projective, is_tree
+
+PARTIAL = """\
+# sent_id = a
+# tight
+1-2\tta luzisa\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1\tta\tta\tDET\tD\tGender=Fem\t2\todd\t2:odd\tX=1
+2\tluzisa\t_\t_\t_\t_\t_\t_\t_\t_
+2.1\tnothing\t_\t_\t_\t_\t_\t_\t2:dep\t_
+3\tbutelo\t_\t_\t_\t_\t1\t_\t_\t_
+4\tgiporis\t_\t_\t_\t_\t_\t_\t_\t_
+
+1\tmomisa\t_\t_\t_\t_\t_\tnonsense\t_\t_
+
+"""
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
+    return read(write_demo_treebank(tmp_path_factory.mktemp("treebank")).dev)[:20]
+
+
+def random_model(config: Config, sentences: list[Sentence]) -> TrainedModel:
+    """Of random weights, as if it had been trained."""
+    vocabulary, rng = Vocabulary.of(sentences, 1), np.random.default_rng(1)
+    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
+    weights = jax.tree.map(lambda leaf: jnp.asarray(0.3 * rng.normal(size=leaf.shape), leaf.dtype), shapes)
+    return TrainedModel(config, vocabulary, weights)
+
+
+@pytest.fixture(scope="module")
+def model(sentences: list[Sentence]) -> TrainedModel:
+    return random_model(TINY, sentences)
+
+
+@pytest.fixture(scope="module")
+def folder(model: TrainedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    model.save(run / FOLDER)
+    return run
+
+
+def parsed(folder: Path, text: str, *options: str) -> tuple[int, str]:
+    sink = io.BytesIO()
+    return parse.main([str(folder), *options], io.BytesIO(text.encode()), sink), sink.getvalue().decode()
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines() if re.match(r"\d+\t", line)]
+
+
+def best(model: TrainedModel, sentences: list[Sentence], memory: float = np.inf) -> tuple[list[Tree], list[str]]:
+    """The best trees, and the warnings."""
+    told: list[str] = []
+    return [trees[0] for trees in Annotator(model, Decoding(), memory, told.append)(sentences)], told
+
+
+def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tuple[int, dict[str, jax.Array]]]:
+    """The tables of each sentence, by its place."""
+
+    @jax.jit
+    def scored(batch: Batch) -> dict[str, jax.Array]:
+        made = nnx.merge(model.graph, model.weights)
+        return made.scorer(made.encoder(batch))
+
+    for batch in batches(sentences, model.vocabulary, shapes=[ladder()[1]]):
+        tables = scored(batch)
+        for row, place in enumerate(np.asarray(batch.index).tolist()):
+            if place >= 0:
+                yield place, {name: table[row] for name, table in tables.items()}
+
+
+def test_a_model_is_what_was_saved_wherever_it_lies(model: TrainedModel, folder: Path, tmp_path: Path) -> None:
+    (folder / FOLDER / WEIGHTS).rename(tmp_path / WEIGHTS)
+    (tmp_path / DESCRIPTION).write_bytes((folder / FOLDER / DESCRIPTION).read_bytes())
+    moved = TrainedModel.load(tmp_path)
+    (tmp_path / WEIGHTS).rename(folder / FOLDER / WEIGHTS)
+    for found in (moved, TrainedModel.load(folder), TrainedModel.load(folder / FOLDER)):
+        assert (found.config, found.vocabulary) == (model.config, model.vocabulary)
+        assert jax.tree.structure(found.weights) == jax.tree.structure(model.weights)
+        jax.tree.map(np.testing.assert_array_equal, found.weights, model.weights)
+
+
+def test_damaged_models_are_refused_by_name(model: TrainedModel, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no model in .* give the command that made the run again"):
+        TrainedModel.load(tmp_path)
+    model.save(tmp_path)
+    weights, description = ((tmp_path / name).read_bytes() for name in (WEIGHTS, DESCRIPTION))
+    for damage in (weights[:-1], weights[:900] + bytes([weights[900] ^ 1]) + weights[901:], b""):
+        (tmp_path / WEIGHTS).write_bytes(damage)
+        with pytest.raises(ValueError, match=r"weights\.safetensors is damaged"):
+            TrainedModel.load(tmp_path)
+    (tmp_path / WEIGHTS).write_bytes(weights)
+    wider = json.loads(description) | {"config": json.loads(description)["config"] | {"states": 64}}
+    (tmp_path / DESCRIPTION).write_text(json.dumps(wider), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"weights\.safetensors: .* expected .*: of another version"):
+        TrainedModel.load(tmp_path)
+    for damage in (description[:-9], b"{}", description.replace(b'"states"', b'"status"')):
+        (tmp_path / DESCRIPTION).write_bytes(damage)
+        with pytest.raises(ValueError, match=r"model\.json is damaged, or of another version"):
+            TrainedModel.load(tmp_path)
+
+
+def test_known_heads_stay_and_so_does_everything_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The arc to word 3 crosses the root's, so that a projective parser has no tree for it."""
+    status, text = parsed(folder, "\ufeff" + PARTIAL.replace("\n", "\r\n"), "--constraints")
+    assert status == 0
+    before, after = PARTIAL.splitlines(), text.splitlines()
+    assert len(before) == len(after)
+    assert all(one == other for one, other in zip(before, after, strict=True) if not re.match(r"\d+\t", one))
+    given, found = words(PARTIAL), words(text)
+    assert all(one[:6] + one[8:] == other[:6] + other[8:] for one, other in zip(given, found, strict=True))
+    heads = [int(word[6]) for word in found]
+    assert (heads[0], found[0][7], heads[2]) == (2, "odd", 1) and is_tree(heads[:4]) and not is_projective(heads[:4])
+    assert heads[4] == 0 and "nonsense" not in text and "_" not in {word[7] for word in found}
+    assert "sentence 1: eisner has no tree with these heads" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k_best", [1, 3])
+def test_trees_that_have_the_known_heads_are_probable_given_these(model: TrainedModel, k_best: int) -> None:
+    """The best trees with their probabilities, against all of them."""
+    rows = PARTIAL.replace("\t1\t_\t_", "\t4\t_\t_").encode().splitlines(keepends=True)
+    (sentence, _) = stream(rows, "rows", "partial")
+    decoding = Decoding(confidence=True, k_best=k_best, known=True)
+    (trees,) = Annotator(model, decoding, np.inf, pytest.fail)([sentence])
+    ((_, tables),) = score_tables(model, [sentence])
+    arcs = np.asarray(tables["arc"])
+    candidates = [np.array([2, a, 4, b]) for a in range(5) for b in range(5)]
+    own = [heads for heads in candidates if is_tree(heads) and is_projective(heads)]
+    scores = np.array([arcs[heads, np.arange(1, 5)].sum() for heads in own])
+    order, p = np.argsort(-scores), np.exp(scores - np.logaddexp.reduce(scores))
+    for tree, place in zip(trees, order[:k_best], strict=True):
+        assert tree.heads.tolist() == own[place].tolist() and tree.confidence is not None
+        np.testing.assert_allclose(tree.confidence.tree, p[place], rtol=1e-3)
+        sums = ((np.array(own) == tree.heads) * p[:, None]).sum(0)
+        np.testing.assert_allclose(tree.confidence.arcs, sums, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [(), pytest.param(("--confidence",), marks=pytest.mark.slow)])
+def test_the_k_best_trees_are_sentences_of_their_own(
+    sentences: list[Sentence], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """As many as there are: of one word, one."""
+    random_model(replace(TINY, parser="mst"), sentences).save(tmp_path)
+    status, text = parsed(tmp_path, PARTIAL, "--k-best", "3", "--single-root", *options)
+    blocks = text.strip().split("\n\n")
+    trees = [[word[6] for word in words(block)] for block in blocks]
+    assert status == 0 and len(blocks) == 4 and all(heads.count("0") == 1 for heads in trees)
+    assert len({tuple(heads) for heads in trees[:3]}) == 3 and trees[3] == ["0"]
+    for block, rank, of in zip(blocks, (1, 2, 3, 1), (3, 3, 3, 1), strict=True):
+        assert f"# tree = {rank} of {of}\n" in block + "\n"
+    found = [float(p) for p in re.findall(r"TreeProb=(\S+)", text)]
+    assert len(found) == 4 * len(options) and sorted(found[:3], reverse=True) == found[:3]
+
+
+def test_text_is_parsed_too(folder: Path) -> None:
+    status, text = parsed(folder, "ta luzisa\n\n momisa  \n", "--text")
+    assert status == 0 and text.startswith("# text = ta luzisa\n1\tta\t_\t_\t_\t_\t") and text.count("# text") == 2
+    assert parsed(folder, "", "--text") == parsed(folder, "") == (0, "")
+    assert parsed(folder, "ta", "--text", "--constraints") == (1, "")
+
+
+@pytest.mark.parametrize(
+    "parser", ["mst2-greedy", *(pytest.param(p, marks=pytest.mark.slow) for p in ("mh4", "mh4-hybrid"))]
+)
+def test_long_sentences_are_parsed_by_a_cheaper_system(parser: str, sentences: list[Sentence]) -> None:
+    """It finds the best of other trees by the same scores."""
+    model = random_model(replace(TINY, parser=parser), sentences)
+    found, told = best(model, sentences[:4], memory=0)
+    assert len(told) == 4 and re.match(rf"sentence 1 has \d+ words, for which {parser} takes about 0\.\d GiB", told[0])
+    for place, tables in score_tables(model, sentences[:4]):
+        heads = found[place].heads
+        if parser == "mh4-hybrid":
+            assert is_tree(heads) and is_projective(heads)
+        else:
+            assert_no_head_is_better(np.asarray(tables["arc"]), heads)
+
+
+def assert_no_head_is_better(arcs: NDArray[np.float32], heads: NDArray[np.int32]) -> None:
+    places = np.arange(1, len(heads) + 1)
+    moved = [np.where(places == word, head, heads) for word in places for head in range(len(heads) + 1)]
+    scores = [arcs[tree, places].sum() for tree in moved if is_tree(tree)]
+    assert is_tree(heads) and max(scores) <= arcs[heads, places].sum() + 1e-4
+
+
+def test_parsers_without_charts_parse_and_say_what_they_cannot(sentences: list[Sentence], tmp_path: Path) -> None:
+    random_model(replace(TINY, parser="greedy-mh3", features=2), sentences).save(tmp_path)
+    status, text = parsed(tmp_path, PARTIAL)
+    assert status == 0 and is_projective([int(word[6]) for word in words(text)[:4]])
+    for option in ("--constraints", "--confidence", "--single-root"):
+        assert parsed(tmp_path, PARTIAL, option) == (1, "")
+
+
+def test_lifted_arcs_are_lowered(sentences: list[Sentence], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marked = [replace(s, deprels=tuple(f"{d}|{d}" for d in s.deprels)) for s in sentences]
+    random_model(replace(TINY, pseudo_projective="head"), marked).save(tmp_path)
+    status, text = parsed(tmp_path, PARTIAL)
+    assert status == 0 and len(words(text)) == 5 and "|" not in "".join(word[7] for word in words(text))
+    assert parsed(tmp_path, PARTIAL, "--constraints") == (1, "")
+    assert "--constraints with --pseudo-projective" in capsys.readouterr().err
+
+
+def test_what_is_read_is_parsed_before_the_rest_comes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also when the rest is wrong."""
+    monkeypatch.setattr(parse, "WORDS_AT_ONCE", 5)
+    sink, seen = io.BytesIO(), []
+
+    def lines() -> Iterator[bytes]:
+        for text in (PARTIAL, PARTIAL, "1\tmomisa\n"):
+            seen.append(sink.getvalue().count(b"# sent_id"))
+            yield from text.encode().splitlines(keepends=True)
+
+    status = parse.main([str(folder)], lines(), sink)  # type: ignore[arg-type]
+    assert status == 1 and seen == [0, 1, 2] and sink.getvalue().count(b"# sent_id") == 2
+    assert "standard input, line 23, sentence 5 (no sent_id): 2 tab-separated columns" in capsys.readouterr().err
