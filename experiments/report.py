@@ -15,14 +15,13 @@ from rich.console import Console
 from experiments.calibration import Calibration
 from experiments.config import Config
 from experiments.decoding import Decoding
-from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import Evaluation
 from experiments.files import write_whole
 from experiments.messages import failed
 from experiments.page import write_page
+from experiments.run_treebank import treebank_of_run
 from experiments.sentences import read
 from experiments.tables import markdown
-from experiments.treebank import Treebank, find_treebank
 
 
 @dataclass(frozen=True)
@@ -110,23 +109,13 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
         ValueError: another treebank than the run's.
     """
     config = Config.read(folder / "config.json")
-    found = _treebank(config.lang, folder, treebanks, version)
-    if found.checksum != config.treebank:
-        raise ValueError(
-            f"{folder} is about {config.treebank}, but this is {found.checksum}: write --version, or --treebanks DIR"
-        )
+    found = treebank_of_run(config, folder, treebanks, version)
     endings = sorted(path.stem.removeprefix("dev") for path in folder.glob("dev*.conllu"))
     if not endings:
         raise FileNotFoundError(f"{folder} has no dev.conllu: let ud.py train until its report")
     paths = {"dev": found.dev, "test": found.test}
     gold = {split: read(path) for split, path in paths.items() if path is not None}
     return [write_page(folder, ending, gold) for ending in endings]
-
-
-def _treebank(lang: str, folder: Path, treebanks: Path | None, version: str | None) -> Treebank:
-    if lang == "demo":
-        return write_demo_treebank(folder.parent / "demo-treebank")
-    return find_treebank(lang, treebanks, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

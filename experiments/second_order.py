@@ -20,15 +20,15 @@ from experiments.batches import batches
 from experiments.compiled import Compiled, keep_programs
 from experiments.config import Config
 from experiments.corpus import rows
-from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import evaluate
 from experiments.experiment import Experiment
 from experiments.files import write_whole
 from experiments.memory import keep_freed_memory
 from experiments.messages import failed
 from experiments.prediction import Predictions
+from experiments.run_treebank import treebank_of_run
 from experiments.sentences import Heads
-from experiments.treebank import Treebank, find_treebank, read
+from experiments.treebank import read
 from structdep import greedy
 from structdep.spanning import all_trees
 
@@ -99,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 def lines(run: Path, other: Path | None, split: str, treebanks: Path | None) -> Iterator[str]:
     """The table of a run, whose best checkpoint is taken."""
     config = Config.read(run / "config.json")
-    experiment = Experiment(config, _treebank(config.lang, run, treebanks), run, Console(quiet=True))
+    experiment = Experiment(config, treebank_of_run(config, run, treebanks), run, Console(quiet=True))
     gold = experiment.corpus.splits[split]
     # The trees of the other run take the place of gold ones in batches.
     sentences = gold if other is None else read(other / f"{split}.conllu")
@@ -111,10 +111,6 @@ def lines(run: Path, other: Path | None, split: str, treebanks: Path | None) -> 
         counts = evaluate(gold, predictions).all
         cells = (100 * counts.uas, 100 * counts.las, score)
         yield f"| {name} | {' | '.join(f'{cell:.2f}' for cell in cells)} | {sum(map(len, gold)) / seconds:.0f} |"
-
-
-def _treebank(lang: str, run: Path, treebanks: Path | None) -> Treebank:
-    return write_demo_treebank(run.parent / "demo-treebank") if lang == "demo" else find_treebank(lang, treebanks)
 
 
 def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[Predictions, float, float]:

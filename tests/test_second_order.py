@@ -87,8 +87,6 @@ def test_no_probabilities() -> None:
         ValueError, match=r"--loss nll: second-order scores give no probabilities .* write --loss hinge"
     ):
         check(replace(TINY, loss="nll"), Decoding())
-    for decoding in (Decoding("mbr"), Decoding(confidence=True)):
-        with pytest.raises(
-            ValueError, match=r"--decode mbr and --confidence: .* no probabilities of trees; leave them"
-        ):
+    for decoding, option in ((Decoding("mbr"), "--decode mbr"), (Decoding(confidence=True), "--confidence")):
+        with pytest.raises(ValueError, match=f"{option}: .* no probabilities of trees, and one tree; leave it out"):
             check(TINY, decoding)

@@ -152,8 +152,13 @@ def test_what_does_not_go_together_is_refused() -> None:
     refused(lambda: parser_of(replace(greedy, features=5)), "--features 5", "2, 3 or 4")
     refused(lambda: parser_of(replace(greedy, pseudo_projective="head")), "greedy-mh4 has crossing arcs", "eisner")
     refused(lambda: check(chart, Decoding(beam=8)), "--beam 8", "leave --beam out")
-    refused(lambda: check(greedy, Decoding(confidence=True)), "--confidence: prob", "mh4 does not search", "mh4-hybrid")
+    refused(
+        lambda: check(greedy, Decoding(confidence=True)), "--confidence: that takes", "mh4 does not make", "mh4-hybrid"
+    )
     refused(lambda: check(greedy, Decoding("mbr", True)), "--decode mbr and --confidence")
+    refused(lambda: check(greedy, Decoding(known=True, k_best=2)), "--k-best and --constraints")
+    refused(lambda: check(chart, Decoding(k_best=0)), "--k-best 0", "at least 1")
+    refused(lambda: check(chart, Decoding("mbr", k_best=2)), "--k-best with --decode mbr", "leave one of them out")
     refused(lambda: check(greedy, Decoding(beam=0)), "--beam 0", "at least 1")
     lifted = replace(chart, pseudo_projective="head")
     refused(lambda: check(lifted, Decoding(confidence=True)), "--confidence with --pseudo-projective")
