@@ -22,6 +22,7 @@ from experiments.evaluation import evaluate
 from experiments.files import write_whole
 from experiments.members import Member
 from experiments.memory import keep_freed_memory
+from experiments.messages import failed
 from experiments.prediction import Predictions
 from experiments.run_treebank import treebank_of_run
 from experiments.sentences import Sentence, read, write_predictions
@@ -127,8 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text, folder = run(options)
     except (OSError, ValueError) as error:
-        Console(stderr=True).print(f"ensemble.py: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
-        return 1
+        return failed("ensemble.py", error)
     console.print(text, markup=False, highlight=False)
     console.print(f"all in {folder}", highlight=False)
     return 0
@@ -163,7 +163,8 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
     ]
     paths = {"dev": found[0].dev, "test": found[0].test}
     splits = {split: read(path) for split, path in paths.items() if path is not None}
-    shapes = plan([sentence for split in splits.values() for sentence in split], WORDS_PER_BATCH)
+    most = max(model.config.max_shapes for model in models.values())
+    shapes = plan([sentence for split in splits.values() for sentence in split], WORDS_PER_BATCH, most)
     ensemble = Ensemble([Member(name, model, shapes) for name, model in models.items()], options.by, options.system)
     first = options.runs[0]
     folder = options.out or first.parent / f"{models[first.name].config.lang}-ensemble-{options.by}-{ensemble.system}"

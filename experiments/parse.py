@@ -15,6 +15,7 @@ from experiments.annotator import GIB, Annotator
 from experiments.compiled import keep_programs
 from experiments.decoding import DECODERS, Decoding
 from experiments.memory import keep_freed_memory
+from experiments.messages import failed
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, from_words, stream, text_lines, with_tree
 from experiments.trained_model import TrainedModel
@@ -83,8 +84,7 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
         sys.stdout = None
         return 1
     except (OSError, ValueError) as error:
-        errors.print(f"parse.py: {error}", style="red")
-        return 1
+        return failed("parse.py", error)
     return 0
 
 

@@ -8,26 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax import nnx
 from numpy.typing import NDArray
-from training_cases import TINY
+from training_cases import TINY, random_model, score_tables
 
 from experiments import parse
 from experiments.annotator import Annotator
-from experiments.batches import Batch, batches
-from experiments.config import Config
 from experiments.decoding import Decoding
 from experiments.demo_treebank import write_demo_treebank
-from experiments.model import Model
-from experiments.parsers import parser_of
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, read, stream
-from experiments.shapes import ladder
 from experiments.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
-from experiments.vocabulary import Vocabulary
 from structdep.trees import is_projective, is_tree
 
 PARTIAL = """\
@@ -48,14 +40,6 @@ PARTIAL = """\
 @pytest.fixture(scope="module")
 def sentences(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
     return read(write_demo_treebank(tmp_path_factory.mktemp("treebank")).dev)[:20]
-
-
-def random_model(config: Config, sentences: list[Sentence]) -> TrainedModel:
-    """Of random weights, as if it had been trained."""
-    vocabulary, rng = Vocabulary.of(sentences, 1), np.random.default_rng(1)
-    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
-    weights = jax.tree.map(lambda leaf: jnp.asarray(0.3 * rng.normal(size=leaf.shape), leaf.dtype), shapes)
-    return TrainedModel(config, vocabulary, weights)
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +67,6 @@ def best(model: TrainedModel, sentences: list[Sentence], memory: float = np.inf)
     """The best trees, and the warnings."""
     told: list[str] = []
     return [trees[0] for trees in Annotator(model, Decoding(), memory, told.append)(sentences)], told
-
-
-def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tuple[int, dict[str, jax.Array]]]:
-    """The tables of each sentence, by its place."""
-
-    @jax.jit
-    def scored(batch: Batch) -> dict[str, jax.Array]:
-        made = nnx.merge(model.graph, model.weights)
-        return made.scorer(made.encoder(batch))
-
-    for batch in batches(sentences, model.vocabulary, shapes=[ladder()[1]]):
-        tables = scored(batch)
-        for row, place in enumerate(np.asarray(batch.index).tolist()):
-            if place >= 0:
-                yield place, {name: table[row] for name, table in tables.items()}
 
 
 def test_a_model_is_what_was_saved_wherever_it_lies(model: TrainedModel, folder: Path, tmp_path: Path) -> None:

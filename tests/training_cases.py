@@ -1,14 +1,26 @@
 """Small models on the first sentences of the demonstration treebank, to train in seconds."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
 from rich.console import Console
 
+from experiments.batches import Batch, batches
 from experiments.config import Config
 from experiments.demo_treebank import write_demo_treebank
 from experiments.experiment import Experiment
+from experiments.model import Model
+from experiments.parsers import parser_of
+from experiments.sentences import Sentence
+from experiments.shapes import ladder
+from experiments.trained_model import TrainedModel
 from experiments.treebank import Treebank
+from experiments.vocabulary import Vocabulary
 
 TINY = Config(
     parser="eisner",
@@ -26,14 +38,16 @@ TINY = Config(
 )
 
 
-def small_treebank(whole: Path, folder: Path) -> Treebank:
+def small_treebank(whole: Path, folder: Path, code: str = "demo") -> Treebank:
     """40 sentences to train on, 15 for dev and test; `whole` is for all of the demonstration treebank."""
     treebank = write_demo_treebank(whole)
     for path, sentences in ((treebank.train, 40), (treebank.dev, 15), (treebank.test, 15)):
         assert path is not None
         blocks = path.read_text(encoding="utf-8").split("\n\n")
-        (folder / path.name).write_text("\n\n".join(blocks[:sentences]) + "\n\n", encoding="utf-8")
-    return Treebank("demo", *(folder / f"demo-ud-{split}.conllu" for split in ("train", "dev", "test")))
+        (folder / path.name.replace("demo", code)).write_text(
+            "\n\n".join(blocks[:sentences]) + "\n\n", encoding="utf-8"
+        )
+    return Treebank(code, *(folder / f"{code}-ud-{split}.conllu" for split in ("train", "dev", "test")))
 
 
 def experiment(treebank: Treebank, folder: Path, config: Config = TINY) -> Experiment:
@@ -51,3 +65,26 @@ def losses(treebank: Treebank, folder: Path, config: Config, steps: int = 8) -> 
         found.append(float(value))
     assert int(state.step) == steps
     return found
+
+
+def random_model(config: Config, sentences: list[Sentence], seed: int = 1) -> TrainedModel:
+    """Of random weights, as if it had been trained."""
+    vocabulary, rng = Vocabulary.of(sentences, 1), np.random.default_rng(seed)
+    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
+    weights = jax.tree.map(lambda leaf: jnp.asarray(0.3 * rng.normal(size=leaf.shape), leaf.dtype), shapes)
+    return TrainedModel(config, vocabulary, weights)
+
+
+def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tuple[int, dict[str, jax.Array]]]:
+    """The tables of each sentence, by its place."""
+
+    @jax.jit
+    def scored(batch: Batch) -> dict[str, jax.Array]:
+        made = nnx.merge(model.graph, model.weights)
+        return made.scorer(made.encoder(batch))
+
+    for batch in batches(sentences, model.vocabulary, shapes=[ladder()[1]]):
+        tables = scored(batch)
+        for row, place in enumerate(np.asarray(batch.index).tolist()):
+            if place >= 0:
+                yield place, {name: table[row] for name, table in tables.items()}

@@ -1,0 +1,88 @@
+"""Several parsers as one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from training_cases import TINY, random_model, score_tables, small_treebank
+
+import structdep as sd
+from experiments import ensemble
+from experiments.demo_treebank import write_demo_treebank
+from experiments.ensemble import Ensemble
+from experiments.members import Member
+from experiments.sentences import Sentence, read
+from experiments.shapes import ladder
+from experiments.trained_model import TrainedModel
+
+MST = replace(TINY, parser="mst")
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
+    return read(write_demo_treebank(tmp_path_factory.mktemp("treebank")).dev)
+
+
+@pytest.fixture(scope="module")
+def models(sentences: list[Sentence]) -> list[TrainedModel]:
+    return [random_model(MST, sentences, seed) for seed in (1, 2)]
+
+
+@pytest.mark.parametrize("by", [pytest.param("scores", marks=pytest.mark.slow), "marginals"])
+def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentences: list[Sentence]) -> None:
+    few = sentences[:6]
+    made = Ensemble([Member(name, model, ladder()[1:2]) for name, model in zip("ab", models, strict=True)], by, None)
+    together, alone = made(few)
+    tables = [dict(score_tables(model, few)) for model in models]
+    arcs = [jnp.stack([own[place]["arc"] for place in range(len(few))]) for own in tables]
+    everything, lengths = sd.spanning.all_trees(), jnp.array([len(sentence) for sentence in few])
+    if by == "marginals":
+        arcs = [sd.marginals(everything, own, lengths) for own in arcs]
+    best = sd.inside(everything, arcs[0] + arcs[1], lengths)
+    for place, heads in enumerate(together.heads):
+        summed, words = np.asarray(arcs[0] + arcs[1])[place], np.arange(1, len(heads) + 1)
+        assert summed[heads, words].sum() == pytest.approx(float(best[place]), abs=1e-3)
+        assert len(together.deprels[place]) == len(heads)
+    assert any((together.heads[p] != alone[name].heads[p]).any() for p in range(6) for name in "ab")
+
+
+def test_a_majority_wins_and_the_gain_is_told(
+    models: list[TrainedModel], sentences: list[Sentence], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A parser that is there twice has more votes than one without probabilities."""
+    small_treebank(tmp_path, tmp_path, "xyz")
+    one = replace(models[0], config=replace(MST, lang="xyz"))
+    greedy = random_model(replace(one.config, parser="greedy-mh3", features=2), sentences)
+    for name, model in (("one", one), ("two", greedy), ("three", one)):
+        model.save(tmp_path / name / "model")
+    runs = [*(str(tmp_path / name) for name in ("one", "two", "three")), "--treebanks", str(tmp_path)]
+    assert ensemble.main([*runs, "--by", "votes"]) == 0
+    folder = tmp_path / "xyz-ensemble-votes-mst"
+    lines = capsys.readouterr().out.splitlines()
+    rows = {cells[1]: cells[2:] for line in lines if len(cells := [cell.strip() for cell in line.split("|")]) > 2}
+    assert rows["3 parsers by votes, mst"][0] == rows["one"][0] == rows["three"][0]
+    best = max(float(rows[name][0]) for name in ("one", "two"))
+    assert float(rows["more than the best"][0]) == pytest.approx(float(rows["one"][0]) - best, abs=0.02)
+    assert (folder / "report.md").read_text(encoding="utf-8").startswith("# 3 parsers by votes, mst")
+    assert len(read(folder / "dev.conllu")) == 15 and (folder / "test.conllu").is_file()
+    assert ensemble.main([*runs, "--by", "scores"]) == 1
+    assert "--by scores takes parsers of one kind, not greedy-mh3, mst" in capsys.readouterr().err
+    assert ensemble.main(runs[:1]) == 1 and ensemble.main([*runs[:1], str(tmp_path)]) == 1
+    assert "takes two runs or more" in (told := capsys.readouterr().err) and "no model in" in told
+
+
+def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences: list[Sentence]) -> None:
+    greedy = random_model(replace(TINY, parser="greedy-mh3", features=2), sentences)
+    lifted = random_model(replace(TINY, pseudo_projective="head"), sentences)
+    others = random_model(MST, [replace(s, deprels=("x",) * len(s)) for s in sentences])
+    with pytest.raises(ValueError, match="lifted is pseudo-projective"):
+        Member("lifted", lifted, ladder())
+    with pytest.raises(ValueError, match="do not know the same relations"):
+        Ensemble([Member("a", models[0], ladder()), Member("b", others, ladder())], "votes", None)
+    with pytest.raises(ValueError, match="takes parsers with charts, not greedy-mh3: write --by votes"):
+        Ensemble([Member(name, greedy, ladder()) for name in "ab"], "scores", None)
+    steps = random_model(replace(TINY, parser="mh3"), sentences)
+    with pytest.raises(ValueError, match="--system mst does not know all the scores of mh3"):
+        Ensemble([Member(name, steps, ladder()) for name in "ab"], "scores", "mst")
