@@ -16,10 +16,10 @@ class Checksums:
         ...     file = write_whole(Path(folder) / "states" / "1" / "a.txt", "one")
         ...     checksums = Checksums(Path(folder) / "states.json", Path(folder) / "states")
         ...     checksums.add("1")
-        ...     before = checksums.damaged()
+        ...     before = checksums.is_damaged("1")
         ...     _ = write_whole(file, "two")
-        ...     before, [place.name for place in checksums.damaged()]
-        ([], ['1'])
+        ...     before, checksums.is_damaged("1")
+        (False, True)
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
@@ -34,10 +34,10 @@ class Checksums:
         kept = {other: own for other, own in self._read().items() if other != name and (self.folder / other).is_dir()}
         self._write(kept)
 
-    def damaged(self) -> list[Path]:
-        """What is not as it was when it was added."""
-        noted = [(self.folder / name, own) for name, own in self._read().items()]
-        return [place for place, own in noted if place.is_dir() and _checksum(place) != own]
+    def is_damaged(self, name: str) -> bool:
+        """Whether it is not as it was when it was added."""
+        noted = self._read().get(name)
+        return noted is not None and _checksum(self.folder / name) != noted
 
     def _read(self) -> dict[str, str]:
         if not self.path.is_file():

@@ -27,15 +27,13 @@ class Run:
     """`folder`/{config.json, log.jsonl, checkpoints/, checksums.json, trees.npz}; made where it is not there.
 
     Raises:
-        ValueError: the folder holds a run of another configuration, or a damaged checkpoint.
+        ValueError: the folder holds a run of another configuration; by `last` and `best`, a checkpoint is damaged.
     """
 
     def __init__(self, folder: str | Path, config: Config) -> None:
         self.folder = Path(folder).resolve()
         _settle(self.folder, config)
         self.checksums = Checksums(self.folder / "checksums.json", self.folder / "checkpoints")
-        for path in self.checksums.damaged():
-            raise ValueError(f"the checkpoint {path} is damaged: {REMEDY}")
         options = ocp.CheckpointManagerOptions(
             best_fn=_uas,
             preservation_policy=checkpoint_managers.AnyPreservationPolicy(
@@ -98,12 +96,14 @@ class Run:
         write_whole(self.folder / "trees.npz", content.getvalue())
 
     def _restore(self, epoch: int, template: State) -> State:
+        place = self.folder / "checkpoints" / str(epoch)
+        if self.checksums.is_damaged(str(epoch)):
+            raise ValueError(f"the checkpoint {place} is damaged: {REMEDY}")
         try:
             with _quietly():
                 wanted = ocp.args.StandardRestore(jax.eval_shape(lambda: template))
                 state: State = self.checkpoints.restore(epoch, args=wanted)
         except Exception as error:  # orbax has errors of its own for each way in which files can be wrong
-            place = self.folder / "checkpoints" / str(epoch)
             raise ValueError(f"the checkpoint {place} cannot be read ({_reason(error)}): {REMEDY}") from None
         return state
 
