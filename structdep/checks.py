@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from structdep.scheduling import WidthError, before, least_width, least_widths, steps, width_of_axiom
 
 if TYPE_CHECKING:
-    from structdep.deduction import Atom, DeductionSystem, Item, Rule, Score
+    from structdep.deduction import Atom, DeductionSystem, Item, Position, Rule, Score
 
 
 def check(system: DeductionSystem) -> None:
@@ -55,8 +55,9 @@ def _check_goal(system: DeductionSystem) -> None:
 
 def _check_axioms(system: DeductionSystem) -> None:
     for axiom in system.axioms:
-        if len(axiom.variables) != 1 or axiom.is_absolute or axiom.span[0].shift:
-            raise ValueError(f"write the axiom {axiom!r} from its left end on, as in I[i, i + 1]")
+        inside = axiom.positions[: -1 if axiom.is_exterior else None]
+        if len({p.name for p in inside}) != 1 or axiom.is_absolute or axiom.span[0].shift:
+            raise ValueError(f"write the axiom {axiom!r} from its left end on, as in I[i, i + 1] or I[i:i, x]")
         if system.axioms.count(axiom) > 1:
             raise ValueError(f"the axiom {axiom!r} is given twice")
 
@@ -91,7 +92,9 @@ def _problem(system: DeductionSystem, rule: Rule) -> str:
 def _position_problem(rule: Rule) -> str:
     premises, conclusion = rule.premises, rule.conclusion
     for atom in (*premises, conclusion):
-        if twice := _repeated(p.name for p in atom.positions if p.is_variable):
+        outside = atom.positions[2:] if atom.is_exterior and _is_beyond(atom.positions[-1], atom.span) else ()
+        inside = atom.positions[: len(atom.positions) - len(outside)]
+        if twice := _repeated(p.name for p in inside if p.is_variable):
             return f"{atom!r} names the position {twice} twice"
     if any(p.is_variable and p.shift for p in conclusion.positions):
         return f"the conclusion {conclusion!r} must name plain positions: shift those of the premises and scores"
@@ -105,6 +108,12 @@ def _position_problem(rule: Rule) -> str:
     if any(left != right for left, right in zip(ends[::2], ends[1::2], strict=True)):
         return "the premises must lie side by side, from the left end of the conclusion to its right end"
     return ""
+
+
+def _is_beyond(position: Position, span: tuple[Position, Position]) -> bool:
+    """Whether a position is beside the span by its very name, as i is in I[i+1:j, i]."""
+    left, right = span
+    return (position.name == left.name and position < left) or (position.name == right.name and position > right)
 
 
 def _repeated(names: Iterable[str]) -> str:

@@ -28,6 +28,9 @@ class Position:
     def __add__(self, shift: int) -> Position:
         return Position(self.name, self.shift + shift)
 
+    def __sub__(self, shift: int) -> Position:
+        return self + -shift
+
     def __repr__(self) -> str:
         if not self.name:
             return str(self.shift)

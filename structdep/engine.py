@@ -87,7 +87,7 @@ def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dty
     for axiom in plan.system.axioms:
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
-        ones = semiring.ones((layout.nodes - width, batch), dtype)
+        ones = semiring.ones((*grid.shape, batch), dtype)
         for side in "LR":
             if (side, plan.families[axiom.symbol]) in charts:
                 view = grid.item(side, axiom, *plan.places([axiom]))

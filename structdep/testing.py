@@ -79,8 +79,9 @@ def forest(system: DeductionSystem, n: int) -> Forest:
 
 
 def _axiom_steps(axiom: Atom, last: int) -> Iterator[tuple[Cell, Step]]:
-    for node in range(last + 1):
-        cell = _at(axiom, dict.fromkeys(axiom.variables, node))
+    names = sorted(axiom.variables)
+    for nodes in product(range(last + 1), repeat=len(names)):
+        cell = _at(axiom, dict(zip(names, nodes, strict=True)))
         if _item_exists(axiom, cell[1], last):
             yield cell, ((), ())
 
@@ -108,8 +109,10 @@ def _matches(premises: Sequence[Atom], known: Sequence[Cell], bound: dict[str, i
 
 
 def _match(atom: Atom, nodes: Nodes, at: dict[str, int]) -> dict[str, int] | None:
-    found = {p.name: node - p.shift for p, node in zip(atom.positions, nodes, strict=True)}
-    return at | found if all(at.get(name, node) == node for name, node in found.items()) else None
+    found = dict(at)
+    own = [(p.name, node - p.shift) for p, node in zip(atom.positions, nodes, strict=True)]
+    fits = [found.setdefault(name, node) == node for name, node in own]
+    return found if all(fits) else None
 
 
 def _at(atom: Atom, at: Mapping[str, int]) -> Cell:

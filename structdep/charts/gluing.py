@@ -6,12 +6,12 @@ piece ends. Pieces fit if no node gets two heads, and none comes to hang under i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from structdep.deduction import Atom, Item, Position, Product, Rule, arc
+from structdep.deduction import Atom, Item, Position, Product, Rule, Score, arc
 
 Under = Mapping[Position, Position]
 """Nodes that hang under another one, each with that other."""
@@ -86,9 +86,13 @@ class Piece:
         return Placed(nodes, tuple(ways), self, index)
 
 
-def link(a: Position, b: Position) -> Glued:
-    """An arc between two nodes, either way."""
-    return Glued((a, b), (({b: a}, Product((arc[a, b],))), ({a: b}, Product((arc[b, a],)))))
+def link(a: Position, b: Position, *scores: Score) -> Glued:
+    """An arc between two nodes, either way, with further scores of it."""
+    one, other = (Product(tuple(score[ends] for score in (arc, *scores))) for ends in ((a, b), (b, a)))
+    return Glued((a, b), (({b: a}, one), ({a: b}, other)))
+
+
+Link = Callable[[Position, Position], Glued]
 
 
 def maybe(glued: Glued) -> Glued:

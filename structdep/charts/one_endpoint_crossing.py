@@ -14,7 +14,7 @@ the arcs that cross it meet. All other pieces are three-point items, an interval
 
 from collections.abc import Iterator
 
-from structdep.charts.gluing import Piece, link, maybe, useful
+from structdep.charts.gluing import Link, Piece, link, maybe, useful
 from structdep.deduction import DeductionSystem, Item, Rule, indices, n
 
 i, j, k, l, m, p, x = indices("i j k l m p x")
@@ -63,7 +63,7 @@ def planar() -> Iterator[Rule]:
     yield from K[i, j] >> B[i, j]
 
 
-def blocks() -> Iterator[Rule]:
+def blocks(link: Link = link) -> Iterator[Rule]:
     """By where the arcs that cross (i, k), the longest of i, meet: within it; beyond k, at p or before."""
     yield from I[i, k] * CL[k:p, i] >> K[i, p]
     yield from L2[i:k, p] * link(i, k) * I[k, p] >> K[i, p]
@@ -73,7 +73,7 @@ def blocks() -> Iterator[Rule]:
     yield from I[k, l] * LC[l:p, k] >> Q[k, l, p]
 
 
-def left() -> Iterator[Rule]:
+def left(link: Link = link) -> Iterator[Rule]:
     """Arcs of the left end cross those from x, of which (x, m) is the last, or the only one."""
     yield from WL[i, m, j] * link(x, m) >> L[i:j, x]
     yield from I[i, m] * I[m, j] >> WL[i, m, j]
@@ -94,7 +94,7 @@ def left() -> Iterator[Rule]:
     yield from I[i, m] * CL[m:j, i] >> WCL[i, m, j]
 
 
-def right() -> Iterator[Rule]:
+def right(link: Link = link) -> Iterator[Rule]:
     """Arcs of the right end cross those from x."""
     yield from WR[i, m, j] * link(x, m) >> R[i:j, x]
     yield from I[i, m] * I[m, j] >> WR[i, m, j]
