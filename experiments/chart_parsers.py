@@ -14,7 +14,7 @@ from experiments.chart_decoding import ChartDecoder, Tables
 from experiments.config import Config
 from experiments.corpus import nearest_trees, padded
 from experiments.decoding import Cheaper, Decoding
-from experiments.scorers import Pairs, TableScorer, Triples
+from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
 from experiments.vocabulary import Vocabulary
 from structdep import charts
@@ -37,7 +37,7 @@ class Chart:
     The roles of `pairs` are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it
     `s1`, buffer front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each
     tree, and so probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are
-    filled by `triples` of roles: the words of a part.
+    filled by `triples` of roles, the words of a part, those of single words by `singles`.
     """
 
     best: System
@@ -45,12 +45,13 @@ class Chart:
     arcs: System
     pairs: Pairs
     triples: Triples = field(default_factory=dict)
+    singles: Singles = field(default_factory=dict)
     cheaper: System | None = None
 
     @property
     def tables(self) -> dict[str, int]:
         """The names of all tables, with their numbers of positions."""
-        filled = [*self.pairs.items(), *self.triples.items()]
+        filled = [*self.pairs.items(), *self.triples.items(), *(((role,), names) for role, names in self.singles.items())]
         return {name: len(roles) for roles, names in filled for name in names}
 
     @property
@@ -63,8 +64,14 @@ ARCS = {("head", "dependent"): ("arc",)}
 TWO = {("s0", "b0"): ("shift", *REDUCES)}
 HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
 PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
+CROSSING = {
+    ("head", "dependent"): ("arc", "crossed"),
+    ("grandparent", "dependent"): ("grandparent",),
+    ("sibling", "dependent"): ("sibling",),
+}
 GREEDY = second_order()
-ALL, EISNER, MH4, ONE_EC = all_trees(), charts.eisner(), charts.mhk(4), charts.one_endpoint_crossing()
+ALL, EISNER, MH4 = all_trees(), charts.eisner(), charts.mhk(4)
+ONE_EC, ONE_EC_PARTS = charts.one_endpoint_crossing(), charts.crossing_sensitive()
 MH3_STEPS = charts.arc_hybrid(transitions=True), charts.arc_hybrid_trees(transitions=True)
 MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
 CHARTS = {
@@ -80,6 +87,7 @@ CHARTS = {
     "mh3": Chart(*MH3_STEPS, EISNER, {("s0", "b0"): ("shift", "la", "ra")}),
     "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS, cheaper=ALL),
     "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS, cheaper=ALL),
+    "1ec": Chart(ONE_EC_PARTS, ONE_EC_PARTS, ONE_EC, CROSSING, singles={"dependent": ("top", "first")}, cheaper=ALL),
     "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1]),
     "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1]),
 }
@@ -98,7 +106,8 @@ class ChartParser:
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TableScorer:
         sizes = config.states, config.scorer_features, config.part_features
-        return TableScorer(self.chart.pairs, self.chart.triples, *sizes, config.state_dropout, rngs=rngs)
+        forms = self.chart.pairs, self.chart.triples, self.chart.singles
+        return TableScorer(*forms, *sizes, config.state_dropout, rngs=rngs)
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         return nearest_trees(sentences, vocabulary, self.chart.arcs)
@@ -107,7 +116,10 @@ class ChartParser:
         return lambda batch: padded(batch, trees)
 
     def loss(self, scores: Tables, target: jax.Array, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
-        return self.tree_loss(self.system, scores, target, lengths)
+        loss = self.tree_loss(self.system, scores, target, lengths)
+        if self.chart.triples:  # a search begins with arcs alone: they have to tell trees apart, too
+            loss += self.tree_loss(self.chart.arcs, scores["arc"], target, lengths)
+        return loss
 
     def check(self, decoding: Decoding) -> None:
         if decoding.beam != 1:

@@ -12,6 +12,8 @@ Pairs = Mapping[tuple[str, str], tuple[str, ...]]
 """For each pair of roles, the names of the tables that its biaffine fills."""
 Triples = Mapping[tuple[str, str, str], tuple[str, ...]]
 """The same for triples, the words of second-order parts."""
+Singles = Mapping[str, tuple[str, ...]]
+"""The same for single roles, by a linear form."""
 
 
 class MLP(nnx.Module):
@@ -58,13 +60,15 @@ class Trilinear(nnx.Module):
 class TableScorer(nnx.Module):
     """Score tables from `[batch, n+2, states]`: an MLP for each role, a form for each tuple of them.
 
-    Roles have `features` in pairs, `part_features` in triples.
+    Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
+    is in tables of configurations, not in those of dependents.
     """
 
     def __init__(
         self,
         pairs: Pairs,
         triples: Triples,
+        singles: Singles,
         states: int,
         features: int,
         part_features: int,
@@ -75,21 +79,21 @@ class TableScorer(nnx.Module):
         sizes = {role: features for role in sorted({role for pair in pairs for role in pair})}
         sizes |= {role: part_features for triple in triples for role in triple}
         self.pairs, self.triples = (nnx.static(tuple(tables.items())) for tables in (pairs, triples))
+        self.singles = nnx.static(tuple(singles.items()))
         self.roles = nnx.Dict({role: MLP(states, size, dropout, rngs=rngs) for role, size in sizes.items()})
         self.biaffines = nnx.List(Biaffine(features, len(names)) for names in pairs.values())
         self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in triples.values())
+        self.linears = nnx.List(nnx.Linear(features, len(names), rngs=rngs) for names in singles.values())
 
     def __call__(self, states: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
         features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
+        of_words = {role: x[:, :-1] for role, x in features.items()}
         scores: dict[str, jax.Array] = {}
         for ((one, other), names), biaffine in zip(self.pairs, self.biaffines, strict=True):
-            scores |= dict(zip(names, biaffine.pairs(features[one], features[other]), strict=True))
-        scores = {name: _without_sentinel(table) if name == "arc" else table for name, table in scores.items()}
-        without = {role: x[:, :-1] for role, x in features.items()}
+            among = of_words if other == "dependent" else features
+            scores |= dict(zip(names, biaffine.pairs(among[one], among[other]), strict=True))
         for (roles, names), trilinear in zip(self.triples, self.trilinears, strict=True):
-            scores |= dict(zip(names, trilinear(*(without[role] for role in roles)), strict=True))
+            scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
+        for (role, names), linear in zip(self.singles, self.linears, strict=True):
+            scores |= dict(zip(names, jnp.moveaxis(linear(of_words[role]), -1, 0), strict=True))
         return scores
-
-
-def _without_sentinel(table: jax.Array) -> jax.Array:
-    return table[..., :-1, :-1]

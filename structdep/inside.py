@@ -211,7 +211,7 @@ def _parse(
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     dtype = jax.tree.leaves(tables)[0].dtype
-    skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring.zero), tables)
+    skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
     charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:

@@ -111,7 +111,7 @@ def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> 
     items = rewriting.unfold(system, present)
     goals = [fold for fold in items if not fold.conclusion.span[0].is_variable]
     stored = tuple(fold for fold in items if fold not in goals)
-    folds = rewriting.share(rewriting.absorb(stored))
+    folds = rewriting.share(rewriting.absorb(rewriting.join(stored)))
     steps = [step for fold in folds for step in fold.steps]
     widths = scheduling.least_widths(system.axioms, steps)
     least = {

@@ -2,9 +2,10 @@
 
 1. `unfold`: an item that lives at its own width alone (MH_4's four heads) is replaced by what derives it; alternatives
    are multiplied out. What is left is, for each stored item, a list of products.
-2. `absorb`: in a product of two premises, scores that look at one of them alone, and sums over its own positions, are
+2. `join`: scores at the same positions become one table.
+3. `absorb`: in a product of two premises, scores that look at one of them alone, and sums over its own positions, are
    carried out where that premise is made; products that then differ in one premise only are added up there.
-3. `share`: a product of two premises that serves several conclusions is computed once.
+4. `share`: a product of two premises that serves several conclusions is computed once.
 
 So n^4 work is left only where two premises meet at a position that both need, and it is one product and one sum.
 """
@@ -104,6 +105,19 @@ def _canonical(conclusion: Atom, product: Term) -> Term:
     summed = (p.name for atom in product for p in atom.positions if p.is_variable and p.name not in names)
     names |= {name: Position(f"s{m}") for m, name in enumerate(dict.fromkeys(summed))}
     return tuple(rename(atom, names) for atom in product)
+
+
+def join(folds: Iterable[Fold]) -> tuple[Fold, ...]:
+    """Scores at the same positions become one, under all their names."""
+    return tuple(replace(fold, terms=tuple(map(_joined, fold.terms))) for fold in folds)
+
+
+def _joined(term: Term) -> Term:
+    names: dict[tuple[Position, ...], list[str]] = {}
+    for score in (atom for atom in term if not atom.is_item):
+        names.setdefault(score.positions, []).append(score.symbol.name)
+    scores = (Atom(Score(" ".join(sorted(those))), positions) for positions, those in names.items())
+    return (*(atom for atom in term if atom.is_item), *scores)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -11,12 +11,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from structdep.layout import Layout
+from structdep.semirings import Semiring
 from structdep.views import Key
 
 
-def skew_all(keys: Iterable[Key], layout: Layout, zero: Any, tables: Mapping[str, Any]) -> dict[Key, Any]:
-    """The score tables as the views want them; `zero` is like a table, with a number for each array."""
-    return {key: jax.tree.map(partial(skew, key=key, layout=layout), tables[key[1]], zero) for key in keys}
+def skew_all(keys: Iterable[Key], layout: Layout, semiring: Semiring, tables: Mapping[str, Any]) -> dict[Key, Any]:
+    """The score tables as the views want them."""
+
+    def table(key: Key) -> Any:
+        joined = reduce(semiring.times, [tables[name] for name in key[1].split()])
+        return jax.tree.map(partial(skew, key=key, layout=layout), joined, semiring.zero)
+
+    return {key: table(key) for key in keys}
 
 
 def skew(table: jax.Array, zero: float, key: Key, layout: Layout) -> jax.Array:
