@@ -13,8 +13,9 @@ from structdep.groups import Families, Group, clan, find_families, find_groups, 
 from structdep.layout import Layout, sides
 from structdep.rewriting import Fold
 
-MAX_BLOCKS, MAX_STEPS = 4, 200
-"""Blocks of widths, and groups of folds in all of them: more would make little faster, and take longer to compile."""
+MAX_BLOCKS, MAX_STEPS, PRICE = 4, 200, 2000
+"""Blocks of widths, groups of folds in all of them, and the work that a block has to save, in cells of a product: more
+would make little faster, and take longer to compile."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,12 @@ class Plan:
 def split(lo: int, hi: int, axes: int, most: int) -> tuple[tuple[int, int], ...]:
     """At most `most` blocks of the widths lo..hi, such that padded work is least, of sizes that divide into windows."""
     ends = [end for end in range(lo, hi + 1) if end == hi or any((end + 1) % length == 0 for length in (5, 6, 7, 8))]
-    best: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {lo: (0.0, ())}
+    best: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {lo: (-PRICE, ())}
     for _ in range(most):
         found = dict(best)
         for start, (cost, blocks) in best.items():
             for end in (end for end in ends if end >= start):
-                total = cost + (end - start + 1) * (hi + 1 - start) * (end + 1) ** axes
+                total = cost + PRICE + (end - start + 1) * (hi + 1 - start) * (end + 1) ** axes
                 if end + 1 not in found or total < found[end + 1][0]:
                     found[end + 1] = (total, (*blocks, (start, end)))
         best = found

@@ -60,7 +60,8 @@ def last_state(made: Experiment) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
 
 
-SLOW = [(mh4, "nll") for mh4 in ("mh4", "mh4-two", "mh4-hybrid")] + [("mh4", "hinge"), ("arc-eager", "nll")]
+SLOW = [(parser, loss) for parser in ("mh4", "1ec1", "1ec") for loss in LOSSES]
+SLOW += [(parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "arc-eager")]
 TRAINED = [
     pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
     for parser in CHARTS

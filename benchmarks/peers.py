@@ -1,0 +1,138 @@
+"""`python -m benchmarks.peers`: projective trees beside torch-struct and SuPar, same scores, results checked equal.
+
+Each of the two that is installed (`pip install torch torch-struct supar`) takes part. All use as many threads as there
+are cores, and each its best batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+import structdep as sd
+from benchmarks.__main__ import machine
+
+EISNER = sd.charts.eisner()
+Scores = NDArray[np.float32]
+Program = Callable[[], Any]
+Peer = Callable[[Scores], Mapping[str, Program]]
+"""From scores `[batch, n+1, n+1]` to programs by the work they do, each with its result as an array like ours."""
+
+
+def ours(scores: Scores) -> Mapping[str, Program]:
+    given = jnp.asarray(scores)
+    work: dict[str, Callable[[jax.Array], jax.Array]] = {
+        "log-partition": lambda s: sd.inside(EISNER, s, semiring=sd.LogSum),
+        "marginals": lambda s: sd.marginals(EISNER, s),
+        "argmax": lambda s: sd.argmax(EISNER, s),
+    }
+    return {name: partial(lambda run: jax.block_until_ready(run(given)), jax.jit(one)) for name, one in work.items()}
+
+
+def torch_struct(scores: Scores) -> Mapping[str, Program]:
+    """Its arcs from the root stand on the diagonal."""
+    import torch  # type: ignore[import-not-found]
+    from torch_struct import DependencyCRF  # type: ignore[import-not-found]
+
+    words = np.arange(scores.shape[-1] - 1)
+    given = torch.tensor(scores[:, 1:, 1:])
+    given[:, words, words] = torch.tensor(scores[:, 0, 1:])
+
+    def with_root_row(arcs: Any) -> Scores:
+        table = np.zeros_like(scores)
+        table[:, 1:, 1:] = arcs.detach().numpy()
+        table[:, 0, 1:] = table[:, words + 1, words + 1]
+        table[:, words + 1, words + 1] = 0
+        return table
+
+    def crf() -> Any:
+        return DependencyCRF(given, multiroot=True)
+
+    return {
+        "log-partition": lambda: crf().partition.detach().numpy(),
+        "marginals": lambda: with_root_row(crf().marginals),
+        "argmax": lambda: with_root_row(crf().argmax).argmax(1)[:, 1:],
+    }
+
+
+def supar(scores: Scores) -> Mapping[str, Program]:
+    """Its scores are by dependent first."""
+    import torch
+    from supar.structs import DependencyCRF  # type: ignore[import-not-found]
+
+    given = torch.tensor(np.ascontiguousarray(scores.swapaxes(1, 2)))
+    lengths = torch.full((len(scores),), scores.shape[-1] - 1)
+
+    def crf() -> Any:
+        return DependencyCRF(given, lengths, multiroot=True)
+
+    return {
+        "log-partition": lambda: crf().log_partition.detach().numpy(),
+        "marginals": lambda: crf().marginals.detach().numpy().swapaxes(1, 2),
+        "argmax": lambda: crf().argmax.detach().numpy().argmax(-1)[:, 1:],
+    }
+
+
+PEERS: dict[str, Peer] = {"torch_struct": torch_struct, "supar": supar}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("--words", nargs="+", type=int, default=[20, 40, 80], help="sentence lengths")
+    parser.add_argument("--batch", nargs="+", type=int, default=[16, 32, 64], help="batches, of which the best counts")
+    parser.add_argument("--rounds", type=int, default=9, help="runs of each program (default: 9)")
+    options = parser.parse_args()
+    peers = {name: peer for name, peer in PEERS.items() if importlib.util.find_spec(name)}
+    if not peers:
+        parser.error(f"none of {', '.join(PEERS)} is installed: pip install torch torch-struct")
+    lines = [f"{machine()}; {os.cpu_count()} cores; medians of {options.rounds} runs, the best batch of each.", ""]
+    lines += [f"| work | n | ours, ms a sentence | {' | '.join(f'{p} | {p} / ours' for p in peers)} |"]
+    print("\n".join([*lines, f"|---|--:|--:|{'--:|--:|' * len(peers)}"]), flush=True)
+    for words in options.words:
+        for name, times in measure(peers, words, options.batch, options.rounds).items():
+            own, *others = (min(of_batches) for of_batches in times)
+            cells = [f"{other:.3g} | {other / own:.1f}" for other in others]
+            print(f"| {name} | {words} | {own:.3g} | {' | '.join(cells)} |", flush=True)
+
+
+def measure(peers: Mapping[str, Peer], words: int, batches: Sequence[int], rounds: int) -> dict[str, list[list[float]]]:
+    """Milliseconds a sentence by work, then by program (ours first), then by batch."""
+    result: dict[str, list[list[float]]] = {}
+    for batch in batches:
+        scores = np.random.default_rng(0).normal(size=(batch, words + 1, words + 1)).astype(np.float32)
+        programs = [make(scores) for make in (ours, *peers.values())]
+        for name in programs[0]:
+            run = [made[name] for made in programs]
+            check_equal(name, peers, [program() for program in run])
+            runs = [[seconds(program) for program in run] for _ in range(rounds)]
+            times = [median(of_one) * 1e3 / batch for of_one in zip(*runs, strict=True)]
+            for known, new in zip(result.setdefault(name, [[] for _ in run]), times, strict=True):
+                known.append(new)
+    return result
+
+
+def check_equal(work: str, peers: Mapping[str, Peer], results: Sequence[Any]) -> None:
+    """Raise AssertionError unless all results are ours."""
+    for peer, found in zip(peers, results[1:], strict=True):
+        np.testing.assert_allclose(found, np.asarray(results[0]), rtol=2e-3, atol=2e-3, err_msg=f"{work} of {peer}")
+
+
+def seconds(program: Program) -> float:
+    start = time.perf_counter()
+    program()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
