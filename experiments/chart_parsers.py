@@ -51,8 +51,8 @@ class Chart:
     @property
     def tables(self) -> dict[str, int]:
         """The names of all tables, with their numbers of positions."""
-        filled = [*self.pairs.items(), *self.triples.items(), *(((role,), names) for role, names in self.singles.items())]
-        return {name: len(roles) for roles, names in filled for name in names}
+        several = {name: len(roles) for roles, names in (*self.pairs.items(), *self.triples.items()) for name in names}
+        return several | {name: 1 for names in self.singles.values() for name in names}
 
     @property
     def has_probabilities(self) -> bool:

@@ -67,6 +67,8 @@ def _check_scores(system: DeductionSystem) -> None:
     if "arc" not in [score.name for score in system.scores]:
         raise ValueError("a system of dependency trees declares `arc`: scores=(arc, ...)")
     for score in system.scores:
+        if len(score.name.split()) != 1:
+            raise ValueError(f"the name of a score is one word, not {score.name!r}")
         if score not in mentioned:
             raise ValueError(f"no rule mentions the declared score {score.name!r}")
         if score.sentinel and not system.last:

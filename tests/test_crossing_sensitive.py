@@ -13,8 +13,7 @@ from structdep.charts import crossing_sensitive
 from structdep.testing import Use, derivation_scores
 from structdep.trees import all_trees, crossing_arcs, is_one_endpoint_crossing
 
-LONGEST = 9
-LENGTHS = np.arange(1, LONGEST + 1)
+each_longest = pytest.mark.parametrize("longest", [5, pytest.param(9, marks=pytest.mark.slow)])
 ENUMERATED = 5
 LOG_Z = (2.183333, 3.647307, 7.078901, 8.977673, 11.382683, 14.996711, 16.88095, 19.697529, 22.898627)
 BEST = (2.183333, 3.066667, 6.45, 7.65, 9.05, 11.05, 11.3, 14.0, 16.316667)
@@ -66,10 +65,10 @@ def members(length: int) -> list[tuple[int, ...]]:
 
 
 @cache
-def known_scores() -> Tables:
+def known_scores(longest: int) -> Tables:
     """Scores by formulas; what is beyond the sentence stands for a head's head or a sibling that is not there."""
-    one = jnp.arange(LONGEST + 1)
-    h, m, beyond = one[:, None], one[None, :], LENGTHS[:, None] + 1
+    one = jnp.arange(longest + 1)
+    h, m, beyond = one[:, None], one[None, :], jnp.arange(1, longest + 1)[:, None] + 1
 
     def grandparent(a: jax.Array) -> jax.Array:
         return ((3 * a * a + 5 * m + a * m) % 11) / 5 - 1
@@ -83,31 +82,39 @@ def known_scores() -> Tables:
         "grandparent": grandparent(h),
         "sibling": sibling(h),
     }
-    every = {name: jnp.broadcast_to(table, (LONGEST, *table.shape)) for name, table in tables.items()}
-    scores = every | {"top": grandparent(jnp.asarray(beyond)), "first": sibling(jnp.asarray(beyond))}
+    every = {name: jnp.broadcast_to(table, (longest, *table.shape)) for name, table in tables.items()}
+    scores = every | {"top": grandparent(beyond), "first": sibling(beyond)}
     return {name: table.astype(jnp.float32) for name, table in scores.items()}
 
 
 @cache
-def random_scores() -> Tables:
-    keys = jax.random.split(jax.random.key(0), 6)
-    return {name: jax.random.normal(key, t.shape) for key, (name, t) in zip(keys, known_scores().items(), strict=True)}
+def random_scores(longest: int) -> Tables:
+    known = known_scores(longest)
+    keys = jax.random.split(jax.random.key(0), len(known))
+    return {name: jax.random.normal(key, t.shape) for key, (name, t) in zip(keys, known.items(), strict=True)}
+
+
+def lengths_of(scores: Tables) -> NDArray[np.int64]:
+    return np.arange(1, len(scores["first"]) + 1)
 
 
 def value_and_uses(scores: Tables, semiring: type[sd.Semiring]) -> tuple[jax.Array, Tables]:
     """Of each sentence, by one program: it takes long to compile."""
-    value, pull = jax.vjp(lambda s: sd.inside(crossing_sensitive(), s, LENGTHS, semiring), scores)
+    value, pull = jax.vjp(lambda s: sd.inside(crossing_sensitive(), s, lengths_of(scores), semiring), scores)
     return value, pull(jnp.ones_like(value))[0]
 
 
-def test_values_of_known_scores() -> None:
-    np.testing.assert_allclose(value_and_uses(known_scores(), sd.LogSum)[0], LOG_Z, atol=2e-5)
+@each_longest
+def test_values_of_known_scores(longest: int) -> None:
+    np.testing.assert_allclose(value_and_uses(known_scores(longest), sd.LogSum)[0], LOG_Z[:longest], atol=2e-5)
 
 
-def test_marginals_of_all_parts() -> None:
-    value, uses = value_and_uses(random_scores(), sd.LogSum)
-    for row, length in enumerate(LENGTHS[:ENUMERATED]):
-        used, total = enumerated(row, length)
+@each_longest
+def test_marginals_of_all_parts(longest: int) -> None:
+    scores = random_scores(longest)
+    value, uses = value_and_uses(scores, sd.LogSum)
+    for row, length in enumerate(lengths_of(scores)[:ENUMERATED]):
+        used, total = enumerated(scores, row, length)
         log_z = np.logaddexp.reduce(total)
         np.testing.assert_allclose(value[row], log_z, rtol=1e-5)
         for name, table in uses.items():
@@ -120,30 +127,32 @@ def test_marginals_of_all_parts() -> None:
 
 @pytest.mark.slow
 def test_the_best_tree() -> None:
-    np.testing.assert_allclose(value_and_uses(known_scores(), sd.MaxPlus)[0], BEST, atol=1e-5)
-    best = value_and_uses(random_scores(), sd.MaxPlus)[0]
-    heads = np.asarray(sd.argmax(crossing_sensitive(), random_scores(), LENGTHS))
-    assert is_one_endpoint_crossing(heads, LENGTHS).all()
-    for row, length in enumerate(LENGTHS):
-        own = totals(row, [parts(tuple(heads[row, :length].tolist()))])
+    np.testing.assert_allclose(value_and_uses(known_scores(9), sd.MaxPlus)[0], BEST, atol=1e-5)
+    scores = random_scores(9)
+    best = value_and_uses(scores, sd.MaxPlus)[0]
+    heads = np.asarray(sd.argmax(crossing_sensitive(), scores, lengths_of(scores)))
+    assert is_one_endpoint_crossing(heads, lengths_of(scores)).all()
+    for row, length in enumerate(lengths_of(scores)):
+        own = totals(scores, row, [parts(tuple(heads[row, :length].tolist()))])
         np.testing.assert_allclose(own[0], best[row], rtol=1e-5)
         if length <= ENUMERATED:
-            np.testing.assert_allclose(enumerated(row, length)[1].max(), best[row], rtol=1e-5)
+            np.testing.assert_allclose(enumerated(scores, row, length)[1].max(), best[row], rtol=1e-5)
 
 
 @pytest.mark.slow
 def test_one_root() -> None:
-    trees = sd.TreeDistribution(crossing_sensitive(), known_scores(), LENGTHS, single_root=True)
+    scores = known_scores(9)
+    trees = sd.TreeDistribution(crossing_sensitive(), scores, lengths_of(scores), single_root=True)
     np.testing.assert_allclose(trees.log_partition(), LOG_Z_ONE_ROOT, atol=2e-5)
     np.testing.assert_allclose(trees.max(), BEST_ONE_ROOT, atol=1e-5)
 
 
-def enumerated(row: int, length: int) -> tuple[list[list[Use]], NDArray[np.float64]]:
+def enumerated(scores: Tables, row: int, length: int) -> tuple[list[list[Use]], NDArray[np.float64]]:
     """The parts of all trees of a sentence, and their scores."""
     used = [parts(heads) for heads in members(length)]
-    return used, totals(row, used)
+    return used, totals(scores, row, used)
 
 
-def totals(row: int, used: list[list[Use]]) -> NDArray[np.float64]:
-    tables = {name: np.asarray(table[row], np.float64) for name, table in random_scores().items()}
+def totals(scores: Tables, row: int, used: list[list[Use]]) -> NDArray[np.float64]:
+    tables = {name: np.asarray(table[row], np.float64) for name, table in scores.items()}
     return np.array([sum(tables[name][nodes] for name, nodes in tree if name in tables) for tree in used])

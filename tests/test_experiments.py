@@ -73,7 +73,7 @@ TRAINED = [
 @pytest.mark.parametrize(("parser", "loss"), TRAINED)
 def test_a_few_steps_lower_the_loss(parser: str, loss: str, treebank: Treebank, tmp_path: Path) -> None:
     found = losses(treebank, tmp_path, replace(TINY, parser=parser, loss=loss))
-    assert np.isfinite(found).all() and found[-1] < 0.8 * found[0]
+    assert np.isfinite(found).all() and found[-1] < 0.85 * found[0]
 
 
 def test_training_learns(finished: tuple[Experiment, Report]) -> None:
