@@ -30,7 +30,8 @@ def models(sentences: list[Sentence]) -> list[TrainedModel]:
     return [random_model(MST, sentences, seed) for seed in (1, 2)]
 
 
-@pytest.mark.parametrize("by", [pytest.param("scores", marks=pytest.mark.slow), "marginals"])
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["scores", "marginals"])
 def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentences: list[Sentence]) -> None:
     few = sentences[:6]
     made = Ensemble([Member(name, model, ladder()[1:2]) for name, model in zip("ab", models, strict=True)], by, None)
