@@ -75,7 +75,7 @@ def _command_line(program: str, description: str) -> argparse.ArgumentParser:
 def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence]]]:
     """Names (got-train) and sentences."""
     for path in options.files:
-        yield path.stem, _some(path)
+        yield path.stem, read(path)
     for lang in options.lang:
         if lang == "demo":
             found = write_demo_treebank(options.out / "demo-treebank")
@@ -84,13 +84,7 @@ def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence
         path = getattr(found, options.split)
         if path is None:
             raise ValueError(f"the treebank {lang} has no {options.split} set: write --split train or --split dev")
-        yield f"{lang}-{options.split}", _some(path)
-
-
-def _some(path: Path) -> list[Sentence]:
-    if sentences := read(path):
-        return sentences
-    raise ValueError(f"{path} has no sentences: nothing to count")
+        yield f"{lang}-{options.split}", read(path)
 
 
 def _printed(title: str, rows: Sequence[Row]) -> Table:

@@ -13,7 +13,7 @@ from structdep.groups import Families, Group, clan, find_families, find_groups, 
 from structdep.layout import Layout, sides
 from structdep.rewriting import Fold
 
-MAX_BLOCKS, MAX_STEPS, PRICE = 4, 200, 2000
+MAX_BLOCKS, MAX_STEPS, PRICE = 4, 200, 1000
 """Blocks of widths, groups of folds in all of them, and the work that a block has to save, in cells of a product: more
 would make little faster, and take longer to compile."""
 

@@ -83,7 +83,7 @@ def test_coverage_of_any_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_files_that_cannot_be_counted_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty.conllu").write_text("")
     assert coverage.main(["--files", str(tmp_path / "empty.conllu"), "--out", str(tmp_path / "out")]) == 1
-    assert "empty.conllu has no sentences" in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert "empty.conllu, line 1: no sentences" in capsys.readouterr().err and not (tmp_path / "out").exists()
     with pytest.raises(SystemExit):
         coverage.main(["--files", "a.conllu", "--lang", "demo"])
 
