@@ -56,8 +56,8 @@ def torch_struct(scores: Scores) -> Mapping[str, Program]:
         table[:, words + 1, words + 1] = 0
         return table
 
-    def crf() -> Any:
-        return DependencyCRF(given, multiroot=True)
+    def crf() -> Any:  # it writes into what it is given, which torch allows of no leaf that asks for a gradient
+        return DependencyCRF(given.requires_grad_(True).clone(), multiroot=True)
 
     return {
         "log-partition": lambda: crf().partition.detach().numpy(),
