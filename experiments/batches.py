@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from experiments.sentences import Sentence
 from experiments.shapes import Shape, plan
 from experiments.vocabulary import Vocabulary, full_tags
+from structdep import batching
 
 
 @jax.tree_util.register_dataclass
@@ -62,11 +63,12 @@ def batches(
         >>> sum(int((batch.index >= 0).sum()) for batch in made), padding_share(made) < 0.3
         (600, True)
     """
-    shapes = sorted(shapes or plan(sentences, words_per_batch))
+    shapes = shapes or plan(sentences, words_per_batch)
     encoded = _encode(sentences, vocabulary, shapes[0].characters)
-    groups = [group for shape in shapes for group in _groups(_members(encoded, shapes, shape, rng), encoded, shape)]
-    order = range(len(groups)) if rng is None else rng.permutation(len(groups))
-    return [_batch(*groups[g], encoded) for g in order]
+    made = []
+    for shape, places in batching.batches([len(sentence) for sentence in sentences], shapes, rng):
+        made += [_batch(shape, group, encoded) for group in _groups(places.tolist(), encoded, shape)]
+    return made
 
 
 def padding_share(made: Sequence[Batch]) -> float:
@@ -119,28 +121,14 @@ def shortened(form: str, characters: int) -> str:
     return form if len(form) <= characters else form[: characters - tail] + form[len(form) - tail :]
 
 
-def _members(encoded: _Encoded, shapes: Sequence[Shape], shape: Shape, rng: np.random.Generator | None) -> list[int]:
-    """The sentences whose shortest fitting shape is `shape`, shuffled or in order of length."""
-    lengths = np.array([row.shape[1] for row in encoded.rows])
-    if lengths.max() > shapes[-1].words:
-        raise ValueError(
-            f"sentence {lengths.argmax()} has {lengths.max()} words, the largest shape {shapes[-1].words}; "
-            "write shapes=plan(all sentences that are to be batched)"
-        )
-    shorter = max((other.words for other in shapes if other.words < shape.words), default=0)
-    members = np.flatnonzero((lengths > shorter) & (lengths <= shape.words))
-    order = np.argsort(lengths[members], kind="stable") if rng is None else rng.permutation(len(members))
-    return [int(member) for member in members[order]]
-
-
-def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[tuple[Shape, list[int]]]:
-    """Runs of members that fill the rows of a batch, or all the forms that it has room for."""
+def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[list[int]]:
+    """The members of a batch, in several where they have more forms than it has room for."""
     group: list[int] = []
     types: set[int] = {0}
     for member in members:
         more = types.union(encoded.rows[member][1].tolist())
-        if group and (len(group) == shape.sentences or len(more) > shape.types):
-            yield shape, group
+        if group and len(more) > shape.types:
+            yield group
             group, more = [], {0}.union(encoded.rows[member][1].tolist())
         if len(more) > shape.types:
             raise ValueError(
@@ -148,8 +136,7 @@ def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[tup
                 "write shapes=plan(all sentences that are to be batched)"
             )
         group, types = [*group, member], more
-    if group:
-        yield shape, group
+    yield group
 
 
 def _batch(shape: Shape, group: list[int], encoded: _Encoded) -> Batch:

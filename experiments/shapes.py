@@ -1,13 +1,12 @@
 """The few static shapes that a treebank's batches are padded to, so that a training step is compiled few times."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
-
 from experiments.sentences import Sentence
+from structdep import batching
 
 LONGEST_FORM = 14
 LONG = 50
@@ -15,11 +14,9 @@ LONG = 50
 
 
 @dataclass(frozen=True, order=True)
-class Shape:
+class Shape(batching.Shape):
     """Words a row, rows, distinct forms (padding is one of them) and characters a form of a batch."""
 
-    words: int
-    sentences: int
     types: int
     characters: int
 
@@ -27,9 +24,9 @@ class Shape:
 def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 8) -> tuple[Shape, ...]:
     """At most `max_shapes` shapes, shortest first, in which these sentences fit with little padding.
 
-    The limits on length minimize the sum of squares of padded lengths (between the encoder's linear and the charts'
-    cubic or quartic time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch`
-    words. Raises ValueError where there is no sentence.
+    Work is taken to grow with the square of the length (between the encoder's linear and the charts' cubic or quartic
+    time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch` words, and one
+    row at least. Raises ValueError where there is no sentence.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -43,13 +40,17 @@ def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes:
     if not sentences:
         raise ValueError("no sentences to plan batches for")
     characters = min(LONGEST_FORM, max(len(form) for sentence in sentences for form in sentence.forms))
-    shapes, shorter = [], 0
-    for words in _limits([len(sentence) for sentence in sentences], max_shapes):
-        members = [sentence for sentence in sentences if shorter < len(sentence) <= words]
-        rows = _rows(len(members), words, words_per_batch)
-        shapes.append(Shape(words, rows, _most_types(members, rows), characters))
-        shorter = words
-    return tuple(shapes)
+    lengths = [len(sentence) for sentence in sentences]
+    made = batching.plan(
+        lengths,
+        words_per_batch,
+        lambda words: min(words, words_per_batch),
+        growth=2,
+        max_shapes=max_shapes,
+        multiple=4,
+    )
+    types = _most_types(sentences, lengths, made)
+    return tuple(Shape(shape.words, shape.sentences, types[shape], characters) for shape in made)
 
 
 @cache
@@ -68,39 +69,17 @@ def ladder(words_per_batch: int = 2000, longest: int = 2**14) -> tuple[Shape, ..
     return tuple(shapes)
 
 
-def _limits(lengths: Iterable[int], max_shapes: int) -> list[int]:
-    """The upper ends, multiples of four, of at most `max_shapes` intervals of length, by dynamic programming."""
-    rounded = [round_up(length, 4) for length in lengths]
-    ends = [0, *sorted(set(rounded))]
-    below = [sum(length <= end for length in rounded) for end in ends]
-
-    @cache
-    def best(last: int, shapes: int) -> tuple[float, tuple[int, ...]]:
-        """The least cost of the sentences up to `ends[last]`, and the limits that have it."""
-        if last == 0 or shapes == 0:
-            return (0.0 if last == 0 else math.inf), ()
-        return min(extended(first, last, shapes) for first in range(last))
-
-    def extended(first: int, last: int, shapes: int) -> tuple[float, tuple[int, ...]]:
-        cost, limits = best(first, shapes - 1)
-        return cost + (below[last] - below[first]) * ends[last] ** 2, (*limits, ends[last])
-
-    return list(best(len(ends) - 1, max_shapes)[1])
-
-
-def _rows(sentences: int, words: int, words_per_batch: int) -> int:
-    """Rows a batch, such that the last batch is nearly as full as the others."""
-    batches = math.ceil(sentences / max(1, words_per_batch // words))
-    return math.ceil(sentences / batches)
-
-
-def _most_types(sentences: Sequence[Sentence], rows: int) -> int:
+def _most_types(
+    sentences: Sequence[Sentence], lengths: Sequence[int], shapes: Sequence[batching.Shape]
+) -> dict[batching.Shape, int]:
     """Room for the distinct forms of random batches, with a margin; fuller batches are closed early."""
-    forms = [frozenset(sentence.forms) for sentence in sentences]
-    orders = [np.arange(len(forms)), *(np.random.default_rng(seed).permutation(len(forms)) for seed in range(3))]
-    groups = [order[start : start + rows] for order in orders for start in range(0, len(forms), rows)]
-    most = max(len(frozenset[str]().union(*(forms[member] for member in group))) for group in groups)
-    return round_up(1 + (most if rows == 1 else math.ceil(1.02 * most)), 16)
+    most = dict.fromkeys(shapes, 0)
+    for seed in range(4):
+        for shape, places in batching.batches(lengths, shapes, seed):
+            types = frozenset[str]().union(*(sentences[place].forms for place in places))
+            most[shape] = max(most[shape], len(types))
+    margins = {shape: 1.0 if shape.sentences == 1 else 1.02 for shape in shapes}
+    return {shape: round_up(1 + math.ceil(margins[shape] * number), 16) for shape, number in most.items()}
 
 
 def round_up(number: int, unit: int) -> int:

@@ -1,5 +1,6 @@
 """Differentiable structured prediction of dependency trees: deduction systems, run as charts over semirings, in JAX."""
 
+from structdep import batching as batching
 from structdep import charts as charts
 from structdep import conversions as conversions
 from structdep import greedy as greedy
