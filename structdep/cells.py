@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from structdep.deduction import Atom
 from structdep.engine import Arrays
-from structdep.layout import Layout
+from structdep.layout import SIDES, Layout
 from structdep.plan import Plan
 from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
@@ -33,7 +33,7 @@ def chart_value(
     charts: Arrays, family: str, row: Any, item: Atom, at: Bindings, layout: Layout, semiring: Semiring
 ) -> Any:
     """The value `[*grid, batch]` of the item in this row of its family, at these positions."""
-    side = next(side for side in "LR" if (side, family) in charts)
+    side = next(side for side in SIDES if (side, family) in charts)
     return _look_up(charts[side, family], [row, *layout.cell(side, item, _positions(item, at))], semiring)
 
 

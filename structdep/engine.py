@@ -13,7 +13,7 @@ from jax import lax
 
 from structdep.deduction import Atom
 from structdep.groups import Group
-from structdep.layout import Grid, Layout, sides
+from structdep.layout import SIDES, Grid, Layout, sides
 from structdep.plan import Block, Plan
 from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
@@ -59,7 +59,7 @@ def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
         summed = summed_variables(group.conclusion, tuple(slot[0] for slot in term))
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
     family, rows = plan.places([fold.conclusion for fold in group.folds])
-    targets = (grid.item(side, group.conclusion, family, rows) for side in "LR" if (side, family) in plan.charts)
+    targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
     return Step(tuple(products), tuple(targets), grid.shape)
 
 
@@ -67,7 +67,7 @@ def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:
     if not slot[0].is_item:
         return grid.score(slot)
     family, rows = plan.places(slot)
-    side = next(side for side in sides(slot[0], grid.conclusion) if (side, family) in plan.charts)
+    side = next(side for side in "=" + sides(slot[0], grid.conclusion) if (side, family) in plan.charts)
     return grid.item(side, slot[0], family, rows)
 
 
@@ -79,16 +79,17 @@ def table_keys(plan: Plan, layout: Layout) -> list[Key]:
     return [key for key in dict.fromkeys(keys) if key not in charts]
 
 
-def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any) -> Arrays:
-    """Charts that hold the axioms."""
+def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any, keep: bool) -> Arrays:
+    """Charts that hold the axioms. What is read at its own width alone has a chart of all widths to `keep` it."""
     charts: Arrays = {}
     for (side, family), atom in plan.charts.items():
-        charts[side, family] = semiring.zeros((plan.sizes[family], *layout.shape(side, atom), batch), dtype)
+        shape = layout.slab(atom) if side == "=" and not keep else layout.shape(side, atom)
+        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, batch), dtype)
     for axiom in plan.system.axioms:
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
         ones = semiring.ones((*grid.shape, batch), dtype)
-        for side in "LR":
+        for side in SIDES:
             if (side, plan.families[axiom.symbol]) in charts:
                 view = grid.item(side, axiom, *plan.places([axiom]))
                 charts[view.key] = view.write(charts[view.key], ones, width)
@@ -157,6 +158,11 @@ def _total(values: Iterable[Any]) -> Any:
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
     """Cotangents of the tables from those of the charts: widths go down, each fold is pulled back where it was made."""
     state = {**{key: jax.tree.map(jnp.zeros_like, table) for key, table in tables.items()}, **cotangents}
+    own = {
+        key: jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), state.pop(key))
+        for key in plan.charts
+        if key[0] == "="
+    }
     arrays = {**tables, **charts}
     for block in reversed(plan.blocks(layout.widest)):
         steps = make_steps(plan, layout, block)
@@ -164,6 +170,7 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
         def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
             width = hi - count
             stages = Stages(width)
+            state = state | own
             for step in reversed(steps):
                 pulled = _pull_back(step, arrays, state, semiring, width, stages)
                 shares: dict[View, list[Any]] = {}
@@ -172,7 +179,7 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
                         shares.setdefault(view, []).append(factor)
                 for view, factors in shares.items():
                     state = state | {view.key: view.add(state[view.key], _total(factors), stages.width)}
-            return state
+            return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
     return {key: state[key] for key in tables}

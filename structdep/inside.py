@@ -212,7 +212,8 @@ def _parse(
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     dtype = jax.tree.leaves(tables)[0].dtype
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
-    charts = fill(made, layout, skewed, empty_charts(made, layout, semiring, len(lengths), dtype), semiring)
+    charts = empty_charts(made, layout, semiring, len(lengths), dtype, keep=want != "value")
+    charts = fill(made, layout, skewed, charts, semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
         return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))

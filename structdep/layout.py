@@ -19,6 +19,9 @@ import jax.numpy as jnp
 from structdep.deduction import Atom, Position
 from structdep.views import Dim, Key, View
 
+SIDES = "=LR"
+"""Where charts are anchored: at the left or the right end of spans; "=" at the left, for reads at their own width."""
+
 ROWS = ""
 """The name of the axis of rows: the items of a family that are computed together."""
 
@@ -46,13 +49,17 @@ class Layout:
         offsets = [self.size(side, outside) for m, outside in enumerate(outsides(atom)) if m != atom.ends[0]]
         return (*offsets, self.nodes + (self.block if side == "R" else 0))
 
+    def slab(self, atom: Atom) -> tuple[int, ...]:
+        """The shape of a chart of one width."""
+        return (1, *self.shape("=", atom)[1:])
+
     def cell(self, side: str, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
         """Where the chart of this side has the item with its positions at these nodes."""
-        anchor, other = atom.ends if side == "L" else atom.ends[::-1]
-        offsets = [node - nodes[anchor] + (0 if side == "L" else self.widest) for node in nodes]
+        anchor, other = atom.ends[::-1] if side == "R" else atom.ends
+        offsets = [node - nodes[anchor] + (self.widest if side == "R" else 0) for node in nodes]
         if atom.is_exterior:
             beyond = nodes[-1] - nodes[anchor]
-            offsets[-1] = jnp.where(beyond < (side == "L"), beyond + self.nodes, beyond)
+            offsets[-1] = jnp.where(beyond < (side != "R"), beyond + self.nodes, beyond)
         inner = [offset for m, offset in enumerate(offsets) if m not in atom.ends]
         return [offsets[other], *inner, nodes[anchor]]
 
@@ -115,7 +122,7 @@ class Grid:
     def item(self, side: str, atom: Atom, family: str, rows: Sequence[int]) -> View:
         """Items at these positions, stored at this side in these rows of their family, as a box over this grid."""
         placed = list(zip(atom.positions, outsides(atom), strict=True))
-        other = atom.ends[1 if side == "L" else 0]
+        other = atom.ends[0 if side == "R" else 1]
         inner = [pair for m, pair in enumerate(placed) if m not in atom.ends]
         return self._box((side, family), side, [placed[other], *inner], rows)
 
@@ -146,10 +153,10 @@ class Grid:
 
     def _dim(self, side: str, position: Position, outside: bool) -> Dim:
         """The axis of a position: offsets from the left end of the conclusion, or from its right end."""
-        name, slope = position.name, 0 if side == "L" else -1
+        name, slope = position.name, -1 if side == "R" else 0
         if self._outside(name):
             return Dim(position.shift, slope + 1, self.size(name), self.axes.index(name))
-        start = position.shift + (0 if side == "L" else self.layout.nodes if outside else self.layout.widest)
+        start = position.shift + ((self.layout.nodes if outside else self.layout.widest) if side == "R" else 0)
         if name == self.start:
             return Dim(start, slope, 1, None)
         if name == self.end:

@@ -32,7 +32,8 @@ class Plan:
     """What the engine runs: `groups` in order, then `goal`.
 
     `items` are the stored items before rewriting, for the traceback; `least` says from which width on each item has
-    values, `stored` at which sides of its span it is stored, `families` and `rows` in which array, and in which row.
+    values, `stored` at which sides of its span it is stored ("=" if only items of its own span read it), `families` and
+    `rows` in which array, and in which row.
     """
 
     system: DeductionSystem
@@ -118,25 +119,30 @@ def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> 
     least = {
         fold.conclusion.symbol: min(scheduling.least_width(*step, widths) for step in fold.steps) for fold in folds
     }
-    at = find_sides(folds, system.axioms)
+    goal = goals[0].terms if goals else ((system.goal,),)
+    at = find_sides(folds, [*system.axioms, *(atom for term in goal for atom in term if atom.is_item)])
     families = find_families(folds, system.axioms, scheduling.before(system.axioms, steps), at)
     groups = find_groups(folds, families)
-    goal = goals[0].terms if goals else ((system.goal,),)
     rows = find_rows([fold.conclusion.symbol for g in groups for fold in g.folds], families)
     return Plan(
         system, frozenset(present), stored, groups, Fold(Atom(Item("goal"), ()), goal), at, families, rows, least
     )
 
 
-def find_sides(folds: Iterable[Fold], axioms: Iterable[Atom]) -> dict[Item | Score, str]:
-    """At which sides each item is stored: where wider ones read any that has its family's name, or at the left."""
-    symbols = [atom.symbol for atom in axioms] + [fold.conclusion.symbol for fold in folds]
+def find_sides(folds: Iterable[Fold], lasting: Collection[Atom]) -> dict[Item | Score, str]:
+    """At which sides each item is stored: where wider ones read any that has its family's name.
+
+    Items that nothing wider reads are stored at no side, unless they are `lasting`: then at the left.
+    """
+    symbols = [atom.symbol for atom in lasting] + [fold.conclusion.symbol for fold in folds]
     read: dict[str, set[str]] = {clan(symbol): set() for symbol in symbols}
+    lasts = {clan(atom.symbol) for atom in lasting}
     for fold in folds:
         for atom in (atom for term in fold.terms for atom in term if atom.is_item):
             meets = sides(atom, fold.conclusion)
             read[clan(atom.symbol)].update(meets if len(meets) == 1 else "")
-    return {symbol: "".join(sorted(read[clan(symbol)])) or "L" for symbol in symbols}
+            lasts.update([clan(atom.symbol)] if any(p.shift for p in atom.positions) else [])
+    return {s: "".join(sorted(read[clan(s)])) or ("L" if clan(s) in lasts else "=") for s in symbols}
 
 
 def find_rows(made: Iterable[Item | Score], families: Families) -> dict[Item | Score, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 Key = tuple[Any, ...]
-"""Names an array: ("L" or "R", family) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
+"""Names an array: ("L", "R" or "=", family) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
 
 
 class Dim(NamedTuple):
@@ -37,6 +37,8 @@ class View:
 
     def _corner(self, leaf: jax.Array, width: jax.Array | int) -> list[Any]:
         corner = [d.start + d.slope * width if d.slope else d.start for d in self.dims]
+        if self.key[0] == "=" and leaf.shape[1] == 1:  # a slab: it has the current width alone
+            corner[1] = 0
         return corner + [0] * (leaf.ndim - len(corner))
 
     def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
