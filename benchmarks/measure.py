@@ -19,6 +19,8 @@ SYSTEMS = {
     "arc_eager": sd.charts.arc_eager(),
     "arc_standard": sd.charts.arc_standard(),
     "mh4": sd.charts.mhk(4),
+    "mh4_trees": sd.charts.mh4_trees(),
+    "one_endpoint_crossing": sd.charts.one_endpoint_crossing(),
 }
 
 
