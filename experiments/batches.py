@@ -1,7 +1,7 @@
 """Batches of sentences as arrays of numbers, in few static shapes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import jax
@@ -69,6 +69,29 @@ def batches(
     for shape, places in batching.batches([len(sentence) for sentence in sentences], shapes, rng):
         made += [_batch(shape, group, encoded) for group in _groups(places.tolist(), encoded, shape)]
     return made
+
+
+def filled(batch: Batch, multiple: int) -> Batch:
+    """The batch with rows, and room for forms, in multiples of a number; they are like others that only fill it.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from experiments.demo_treebank import write_demo_treebank
+        >>> from experiments.sentences import read
+        >>> with TemporaryDirectory() as folder:
+        ...     train = read(write_demo_treebank(folder).train)[:3]
+        >>> (batch,) = batches(train, Vocabulary.of(train), shapes=plan(train, max_shapes=1))
+        >>> filled(batch, 4).index.tolist(), filled(batch, 4).lengths.tolist()
+        ([1, 0, 2, -1], [7, 9, 10, 1])
+    """
+
+    def fill(table: NDArray[np.int32], value: int) -> NDArray[np.int32]:
+        missing = [(0, -len(table) % multiple)] + [(0, 0)] * (table.ndim - 1)
+        return np.pad(table, missing, constant_values=value)
+
+    values = {"lengths": 1, "type_lengths": 1, "index": -1}
+    tables = {field.name: fill(getattr(batch, field.name), values.get(field.name, 0)) for field in fields(batch)}
+    return Batch(**cast("dict[str, jax.Array]", tables))
 
 
 def padding_share(made: Sequence[Batch]) -> float:

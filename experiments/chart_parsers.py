@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -14,10 +16,12 @@ from experiments.chart_decoding import ChartDecoder, Tables
 from experiments.config import Config
 from experiments.corpus import nearest_trees, padded
 from experiments.decoding import Cheaper, Decoding
+from experiments.devices import parts
 from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
 from experiments.vocabulary import Vocabulary
 from structdep import charts
+from structdep.batching import in_parts
 from structdep.deduction import DeductionSystem
 from structdep.greedy import second_order
 from structdep.inside import chart_bytes
@@ -116,9 +120,13 @@ class ChartParser:
         return lambda batch: padded(batch, trees)
 
     def loss(self, scores: Tables, target: jax.Array, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
-        loss = self.tree_loss(self.system, scores, target, lengths)
+        loss = self._tree_loss(self.system, scores, target, lengths)
         if self.chart.triples:  # a search begins with arcs alone: they have to tell trees apart, too
-            loss += self.tree_loss(self.chart.arcs, scores["arc"], target, lengths)
+            loss += self._tree_loss(self.chart.arcs, scores["arc"], target, lengths)
+        return loss
+
+    def _tree_loss(self, system: System, *arrays: Any) -> jax.Array:
+        loss: jax.Array = in_parts(partial(self.tree_loss, system), parts())(*arrays)
         return loss
 
     def check(self, decoding: Decoding) -> None:

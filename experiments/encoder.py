@@ -14,7 +14,10 @@ Dropped = nnx.Rngs | None
 
 
 class Dropout(nnx.Module):
-    """Dropout of `[batch, positions, features]` with one mask for all positions of a row."""
+    """Dropout of `[batch, positions, features]` with one mask for all positions of a row.
+
+    Batches come first, so that the masks of sentences do not change with the number of rows behind them.
+    """
 
     def __init__(self, rate: float) -> None:
         self.dropout = nnx.Dropout(rate, broadcast_dims=(1,))
@@ -41,7 +44,7 @@ class BiLSTM(nnx.Module):
         batch, n, _ = x.shape
         gates = self.gates(x).reshape(batch, n, 2, 4 * self.half).transpose(1, 2, 0, 3)
         mask = (jnp.arange(n)[:, None] < lengths)[:, None, :, None].astype(x.dtype)
-        kept = self.dropout(jnp.ones((2 * batch, 1, self.half)), rngs).reshape(2, batch, self.half)
+        kept = self.dropout(jnp.ones((batch, 1, 2 * self.half)), rngs).reshape(batch, 2, self.half).swapaxes(0, 1)
         recurrent = self.recurrent[...].reshape(2, self.half, 4 * self.half)
         both = _backward_reversed(jnp.broadcast_to(mask, (n, 2, batch, 1)))
         states = lstm(_backward_reversed(gates), both, recurrent, kept)

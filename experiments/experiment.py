@@ -14,6 +14,7 @@ from experiments.calibration import Calibration, calibration, draw
 from experiments.config import Config
 from experiments.corpus import Corpus
 from experiments.decoding import Decoding
+from experiments.devices import Devices, agreed
 from experiments.evaluation import Evaluation, evaluate
 from experiments.lifting import decoded
 from experiments.page import write_page
@@ -33,13 +34,20 @@ WORDS_PER_BATCH = 4000  # in evaluation, where larger batches cost memory alone
 class Experiment:
     """A configuration on a treebank, with the folder of the run."""
 
-    def __init__(self, config: Config, treebank: Treebank, folder: str | Path, console: Console | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        treebank: Treebank,
+        folder: str | Path,
+        console: Console | None = None,
+        devices: Devices | None = None,
+    ) -> None:
         self.console = console or Console()
         self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = parser_of(config)
         self.corpus = Corpus.of(treebank, config)
         self.run = Run(folder, config)
-        self.trainer = Trainer(config, self.corpus, self.parser, self._trees())
+        self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
         self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
@@ -58,8 +66,12 @@ class Experiment:
         return trees
 
     def train(self, minutes: float | None = None) -> None:
-        """Train until the last epoch, or until `minutes` have passed in this call; what is saved is not done again."""
+        """Train until the last epoch, or until `minutes` have passed in this call; what is saved is not done again.
+
+        Other processes that share the training have to `follow` meanwhile.
+        """
         done, first = self.run.last(self.trainer.start())
+        agreed((done, first))
         before = self.run.log()[-1]["minutes"] if done else 0.0
         start = time.perf_counter()
         with self._progress() as progress:
@@ -71,7 +83,7 @@ class Experiment:
             for epoch, state, result in epochs(self.trainer, first, done, advance):
                 spent = (time.perf_counter() - start) / 60
                 self._evaluate(epoch, state, result, before + spent, progress)
-                if minutes is not None and spent >= minutes:
+                if agreed(minutes is not None and spent >= minutes):
                     break
 
     def _progress(self) -> Progress:

@@ -40,7 +40,11 @@ class Run:
                 [checkpoint_managers.LatestN(1), checkpoint_managers.BestN(get_metric_fn=_uas, n=1)]
             ),
             enable_async_checkpointing=False,
+            create=False,
+            # The first process of a run has its folder for itself.
+            multiprocessing_options=ocp.options.MultiprocessingOptions(primary_host=0, active_processes={0}),
         )
+        (self.folder / "checkpoints").mkdir(exist_ok=True)
         self.checkpoints = ocp.CheckpointManager(self.folder / "checkpoints", options=options)
 
     def last(self, template: State) -> tuple[int, State]:
@@ -63,7 +67,9 @@ class Run:
         try:
             _check_room(self.folder, state)
             with _quietly():
-                self.checkpoints.save(epoch, args=ocp.args.StandardSave(state), metrics={"uas": entry["uas"]})
+                # Of arrays of jax, orbax expects that all processes save them.
+                args = ocp.args.StandardSave(jax.tree.map(np.asarray, state))
+                self.checkpoints.save(epoch, args=args, metrics={"uas": entry["uas"]})
         except (OSError, ValueError) as error:
             place = self.folder / "checkpoints" / str(epoch)
             raise OSError(
@@ -101,8 +107,8 @@ class Run:
             raise ValueError(f"the checkpoint {place} is damaged: {REMEDY}")
         try:
             with _quietly():
-                wanted = ocp.args.StandardRestore(jax.eval_shape(lambda: template))
-                state: State = self.checkpoints.restore(epoch, args=wanted)
+                wanted = jax.tree.map(lambda leaf: np.empty(leaf.shape, leaf.dtype), template)
+                state: State = self.checkpoints.restore(epoch, args=ocp.args.StandardRestore(wanted))
         except Exception as error:  # orbax has errors of its own for each way in which files can be wrong
             raise ValueError(f"the checkpoint {place} cannot be read ({_reason(error)}): {REMEDY}") from None
         return state

@@ -10,10 +10,11 @@ import numpy as np
 import optax
 from flax import nnx
 
-from experiments.batches import Batch, batches
+from experiments.batches import Batch, batches, filled
 from experiments.compiled import Compiled
 from experiments.config import Config
 from experiments.corpus import Corpus
+from experiments.devices import Devices
 from experiments.model import Model
 from experiments.parsers import Parser
 from experiments.sentences import Heads
@@ -41,15 +42,18 @@ class Epoch(NamedTuple):
 
 
 class Trainer:
-    """Makes the first state, and trains it epoch by epoch."""
+    """Makes the first state, and trains it epoch by epoch, on one device or on several with the same result."""
 
-    def __init__(self, config: Config, corpus: Corpus, parser: Parser, trees: Heads) -> None:
+    def __init__(
+        self, config: Config, corpus: Corpus, parser: Parser, trees: Heads, devices: Devices | None = None
+    ) -> None:
+        self.devices = devices or Devices()
         self.config, self.corpus, self.targets = config, corpus, parser.targets(trees)
         self.sentences = corpus.splits["train"]
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
-        self.step = Compiled(self._step, donate_argnums=0)
+        self.step = Compiled(self._step, donate_argnums=0, out_shardings=self.devices.everywhere)
 
     def start(self) -> State:
         """The state before the first step."""
@@ -61,16 +65,24 @@ class Trainer:
         return batches(self.sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes)
 
     def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
-        """Train on every sentence once. Raises FloatingPointError where the loss is not finite."""
+        """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""
         start, losses = time.perf_counter(), []
         made = self.batches(number)
         for done, batch in enumerate(made, start=1):
-            state, loss = self.step(state, batch, self.targets(batch))
+            state, loss = self.advance(state, batch)
             losses.append(float(loss))
             advance(done, len(made), float(np.mean(losses)))
         if not np.isfinite(losses).all():
             raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
         return state, Epoch(float(np.mean(losses)), len(self.sentences), time.perf_counter() - start)
+
+    def advance(self, state: State, batch: Batch) -> tuple[State, jax.Array]:
+        """One step, with the batch on all devices."""
+        batch = filled(batch, len(self.devices))
+        batch, target = self.devices.shared((batch, self.targets(batch)))
+        with jax.set_mesh(self.devices.mesh):
+            state, loss = self.step(state, batch, target)
+        return state, loss
 
     def _step(self, state: State, batch: Batch, target: Any) -> tuple[State, jax.Array]:
         key = jax.random.fold_in(jax.random.key(self.config.seed, impl="rbg"), state.step)
@@ -97,6 +109,7 @@ def optimizer(config: Config, steps: int) -> optax.GradientTransformation:
 
 def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:
     """The epochs that follow number `after`."""
+    state = trainer.devices.copied(state)
     for number in range(after + 1, trainer.config.epochs + 1):
         state, result = trainer.epoch(number, state, advance)
-        yield number, state, result
+        yield number, trainer.devices.own(state), result

@@ -4,7 +4,6 @@ python experiments/ud.py --lang got --parser mh4-hybrid
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -15,8 +14,10 @@ from experiments.compiled import keep_programs
 from experiments.config import Config, Tags
 from experiments.decoding import DECODERS, Decoding
 from experiments.demo_treebank import write_demo_treebank
+from experiments.devices import Devices, join, leads, leave
 from experiments.download import download
 from experiments.experiment import Experiment
+from experiments.following import follow
 from experiments.memory import keep_freed_memory
 from experiments.messages import failed
 from experiments.parsers import LOSSES, PARSERS, check
@@ -86,8 +87,23 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
     run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
     run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
+    run.add_argument(
+        "--devices", type=count, default=1, metavar="N", help="GPUs that share each batch, or all; default: 1"
+    )
     run.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
+    hosts = made.add_argument_group(
+        "several processes", "that share each batch, each with --devices; the first one evaluates and writes"
+    )
+    hosts.add_argument("--distributed", action="store_true", help="join them as Slurm, Open MPI or a TPU pod tell")
+    hosts.add_argument("--coordinator", metavar="HOST:PORT", help="or as is said here: the first one's address")
+    hosts.add_argument("--processes", type=int, metavar="N", help="how many there are")
+    hosts.add_argument("--process", type=int, metavar="I", help="which of them this is, from 0")
     return made
+
+
+def count(number: str) -> int | None:
+    """A number, or None for all."""
+    return None if number == "all" else int(number)
 
 
 def treebank(options: argparse.Namespace) -> Treebank:
@@ -117,7 +133,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         check(chosen, decoding)
-        experiment = Experiment(chosen, treebank(options), options.runs / (options.name or chosen.name), console)
+        if options.distributed or options.coordinator:
+            join(options.coordinator, options.processes, options.process)
+        devices, found = Devices(options.devices), treebank(options)
+        if not leads():
+            follow(chosen, found, devices)
+            return 0
+        folder = options.runs / (options.name or chosen.name)
+        experiment = Experiment(chosen, found, folder, console, devices)
         experiment.train(options.minutes)
         report = experiment.report(decoding)
     except (OSError, ValueError, FloatingPointError) as error:
@@ -131,4 +154,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

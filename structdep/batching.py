@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -125,6 +126,33 @@ def padded_work(lengths: ArrayLike, shapes: Sequence[Shape], growth: float = 3.0
     """
     work = sum(shape.sentences * float(shape.words) ** growth for shape, _ in batches(lengths, shapes))
     return float(work / (_checked(lengths) ** float(growth)).sum())
+
+
+def in_parts(function: Callable[..., Any], parts: int) -> Callable[..., Any]:
+    """The function of arrays `[batch, ..]` as one that works on so many equal parts of the batch side by side.
+
+    For a batch that is shared by as many devices (`jax.sharding`): each then parses its own part, also where charts
+    take several groups of sentences, one after the other, and sends nothing to others.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> best = in_parts(lambda scores, lengths: sd.inside(sd.charts.eisner(), scores, lengths), parts=2)
+        >>> best(jnp.ones((4, 4, 4)), jnp.array([2, 1, 3, 0])).tolist()
+        [2.0, 1.0, 3.0, 0.0]
+    """
+    if parts == 1:
+        return function
+
+    def split(leaf: jax.Array) -> jax.Array:
+        if len(leaf) % parts:
+            raise ValueError(f"a batch of {len(leaf)} cannot be split in {parts} equal parts: see plan(.., devices)")
+        return leaf.reshape(parts, -1, *leaf.shape[1:])
+
+    def whole(*arrays: Any) -> Any:
+        made = jax.vmap(function)(*jax.tree.map(split, arrays))
+        return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), made)
+
+    return whole
 
 
 def _checked(lengths: ArrayLike) -> NDArray[np.int64]:

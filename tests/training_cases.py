@@ -59,9 +59,9 @@ def losses(treebank: Treebank, folder: Path, config: Config, steps: int = 8) -> 
     still = replace(config, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0, recurrent_dropout=0.0, warm_up=0.0)
     trainer = experiment(treebank, folder, still).trainer
     (batch, *_) = trainer.batches(0)
-    target, state, found = trainer.targets(batch), trainer.start(), []
+    state, found = trainer.devices.copied(trainer.start()), []
     for _ in range(steps):
-        state, value = trainer.step(state, batch, target)
+        state, value = trainer.advance(state, batch)
         found.append(float(value))
     assert int(state.step) == steps
     return found

@@ -1,0 +1,22 @@
+"""What processes of a run do that are not its first: they train with it, and leave the rest to it."""
+
+from dataclasses import replace
+
+from experiments.config import Config
+from experiments.corpus import Corpus
+from experiments.devices import Devices, agreed
+from experiments.parsers import parser_of
+from experiments.training import Trainer, epochs
+from experiments.treebank import Treebank
+
+
+def follow(config: Config, treebank: Treebank, devices: Devices) -> None:
+    """Train as long as the first process does, from the state that it has (`Experiment.train`)."""
+    config = replace(config, treebank=treebank.checksum)
+    parser, corpus = parser_of(config), Corpus.of(treebank, config)
+    trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
+    trainer = Trainer(config, corpus, parser, trees, devices)
+    done, first = agreed((0, trainer.start()))
+    for _ in epochs(trainer, first, int(done), lambda step, steps, loss: None):
+        if agreed(False):
+            break

@@ -1,0 +1,91 @@
+"""What runs in processes of its own, as the number of devices, and of processes, is settled when JAX starts."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from training_cases import TINY, small_treebank
+
+import structdep as sd
+from experiments import ud
+from experiments.corpus import Corpus
+from experiments.devices import Devices, leave
+from experiments.parsers import parser_of
+from experiments.training import Trainer
+from experiments.treebank import Treebank
+from structdep.batching import in_parts
+
+CONFIG = replace(TINY, tags="off", epochs=2)
+
+
+def treebank(folder: str) -> Treebank:
+    whole, small = Path(folder) / "whole", Path(folder) / "small"
+    small.mkdir()
+    return small_treebank(whole, small)
+
+
+def losses(devices: int) -> list[float]:
+    """Of the steps of an epoch."""
+    with TemporaryDirectory() as folder:
+        parser, corpus = parser_of(CONFIG), Corpus.of(treebank(folder), CONFIG)
+    trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
+    trainer = Trainer(CONFIG, corpus, parser, trees, Devices(devices))
+    state, found = trainer.devices.copied(trainer.start()), []
+    for batch in trainer.batches(1):
+        state, loss = trainer.advance(state, batch)
+        found.append(float(loss))
+    return found
+
+
+def charts(devices: int) -> list[str]:
+    """What is wrong with charts of a batch that is shared by the devices, in several groups of sentences for each."""
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setitem(sys.modules["structdep.inside"].GROUP_BYTES, "cpu", 1)
+    mesh = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Auto,))
+    shared = NamedSharding(mesh, PartitionSpec("batch"))
+    rng, batch = np.random.default_rng(0), 20 * devices
+    arrays = rng.normal(size=(batch, 6, 6)).astype(np.float32), rng.integers(1, 6, batch)
+    wrong = []
+    for query in (sd.marginals, sd.argmax):
+        whole = jax.jit(partial(query, sd.charts.eisner()))
+        expected, found = whole(*arrays), whole(*jax.device_put(arrays, shared))
+        if not np.allclose(found, expected, atol=1e-6):
+            wrong.append(f"{query.__name__}: other values")
+        program = jax.jit(in_parts(whole, devices)).lower(*jax.device_put(arrays, shared)).compile()
+        found = program(*jax.device_put(arrays, shared))
+        if not np.allclose(found, expected, atol=1e-6):
+            wrong.append(f"{query.__name__}, in parts: other values")
+        if not found.sharding.is_equivalent_to(shared, found.ndim):
+            wrong.append(f"{query.__name__}, in parts: on devices as {found.sharding}")
+        if "all-gather" in program.as_text():
+            wrong.append(f"{query.__name__}, in parts: devices send scores to each other")
+    return wrong
+
+
+def command_line(arguments: list[str]) -> int:
+    """`ud.py` with a small model and treebank."""
+    ud.config = lambda options: CONFIG
+    with TemporaryDirectory() as folder:
+        ud.treebank = lambda options: treebank(folder)
+        return ud.main(arguments)
+
+
+def main(case: str, *arguments: str) -> int:
+    if case == "ud":
+        return command_line(list(arguments))
+    cases: dict[str, Callable[[int], Any]] = {"losses": losses, "charts": charts}
+    print(json.dumps([cases[case](int(devices)) for devices in arguments]))
+    return 0
+
+
+if __name__ == "__main__":
+    leave(main(*sys.argv[1:]))
