@@ -10,10 +10,12 @@ import jax
 
 
 def keep_programs() -> None:
-    """Programs that took long to compile are kept in the user's cache, for other runs; or where JAX is told to.
+    """Programs are kept in the user's cache, for other runs; or where, and as, the environment tells JAX.
 
-    JAX reads $JAX_COMPILATION_CACHE_DIR itself.
+    Also those that are compiled in less than a second, JAX's own limit: a model begins with some eighty of them.
     """
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # type: ignore[no-untyped-call]
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(caches / "structdep"))  # type: ignore[no-untyped-call]
