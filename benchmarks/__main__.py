@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import resource
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,7 @@ import jax
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.measure import SYSTEMS, WORK, Measured, measure
+from benchmarks.measure import SYSTEMS, USUAL, WORK, Measured, measure
 from experiments.files import write_whole
 
 HEADER = "| system | n | batch | work | ms a sentence | of the value alone | compile s | memory MB |"
@@ -25,7 +26,8 @@ def main() -> None:
     rows: list[Measured] = []
     for words, batch in track(sizes, "measuring", console=Console(stderr=True)):
         rows += measure(options.systems, options.work, words, batch, options.rounds)
-    table = "\n".join([f"{machine()}; medians of {options.rounds} runs.", "", *markdown(rows)])
+    told = f"{machine()}; medians of {options.rounds} runs, {resident() / 1e3:.1f} GB resident at most."
+    table = "\n".join([told, "", *markdown(rows)])
     print(table)
     if options.out:
         write_whole(options.out.with_suffix(".md"), f"`python -m benchmarks {' '.join(options.given)}`: {table}\n")
@@ -35,13 +37,17 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
+    parser.add_argument("--work", nargs="+", choices=WORK, default=USUAL, help="(default: all but sample and 5-best)")
     parser.add_argument("--words", nargs="+", type=int, default=[20, 40], help="sentence lengths (default: 20 40)")
     parser.add_argument("--batch", nargs="+", type=int, default=[32], help="sentences side by side (default: 32)")
     parser.add_argument("--rounds", type=int, default=11, help="runs of each program (default: 11)")
     parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json")
     options = parser.parse_args()
-    options.given = [f"--words {' '.join(map(str, options.words))}", f"--batch {' '.join(map(str, options.batch))}"]
+    names = ("systems", "work", "words", "batch")
+    chosen = {name: list(map(str, getattr(options, name))) for name in names}
+    options.given = [
+        f"--{name} {' '.join(v)}" for name, v in chosen.items() if v != list(map(str, parser.get_default(name)))
+    ]
     return options
 
 
@@ -50,12 +56,20 @@ def machine() -> str:
     return f"{device.device_kind} ({jax.default_backend()}, {platform.machine()}), jax {jax.__version__}, float32"
 
 
+def resident() -> float:
+    """Megabytes that the process has held at most."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1e6 if platform.system() == "Darwin" else 1e3)
+
+
 def markdown(rows: Sequence[Measured]) -> list[str]:
     """The rows of a table; beside each the ratio to the same semiring's value without gradient or traceback."""
     values = {(row.system, row.words, row.batch, row.work): row.milliseconds for row in rows}
     lines = [HEADER, "|---|--:|--:|---|--:|--:|--:|--:|"]
     for row in rows:
-        base = {"argmax": "max", "with gradient": "log-partition"}.get(row.work)
+        base = {"argmax": "max", "5-best": "max", "with gradient": "log-partition", "sample": "log-partition"}.get(
+            row.work
+        )
         value = values.get((row.system, row.words, row.batch, base or ""))
         ratio = f"{row.milliseconds / value:.1f}" if value else ""
         cells = [row.system, row.words, row.batch, row.work, f"{row.milliseconds:.3g}", ratio]
