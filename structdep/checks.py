@@ -55,8 +55,7 @@ def _check_goal(system: DeductionSystem) -> None:
 
 def _check_axioms(system: DeductionSystem) -> None:
     for axiom in system.axioms:
-        inside = axiom.positions[: -1 if axiom.is_exterior else None]
-        if len({p.name for p in inside}) != 1 or axiom.is_absolute or axiom.span[0].shift:
+        if len({p.name for p in axiom.inside}) != 1 or axiom.is_absolute or axiom.span[0].shift:
             raise ValueError(f"write the axiom {axiom!r} from its left end on, as in I[i, i + 1] or I[i:i, x]")
         if system.axioms.count(axiom) > 1:
             raise ValueError(f"the axiom {axiom!r} is given twice")
@@ -94,15 +93,13 @@ def _problem(system: DeductionSystem, rule: Rule) -> str:
 def _position_problem(rule: Rule) -> str:
     premises, conclusion = rule.premises, rule.conclusion
     for atom in (*premises, conclusion):
-        outside = atom.positions[2:] if atom.is_exterior and _is_beyond(atom.positions[-1], atom.span) else ()
-        inside = atom.positions[: len(atom.positions) - len(outside)]
-        if twice := _repeated(p.name for p in inside if p.is_variable):
+        apart = atom.inside if _is_beyond(atom.positions[-1], atom.span) else atom.positions
+        if twice := _repeated(p.name for p in apart if p.is_variable):
             return f"{atom!r} names the position {twice} twice"
     if any(p.is_variable and p.shift for p in conclusion.positions):
         return f"the conclusion {conclusion!r} must name plain positions: shift those of the premises and scores"
     bound = frozenset[str]().union(*(p.variables for p in premises))
-    inside = conclusion.positions[: -1 if conclusion.is_exterior else None]
-    loose = [p.name for p in inside if p.is_variable and p.name not in bound]
+    loose = [p.name for p in conclusion.inside if p.is_variable and p.name not in bound]
     loose += [v for s in rule.scores for v in sorted(s.variables - bound - conclusion.variables)]
     if loose:
         return f"position {loose[0]} is bound by no premise"

@@ -137,6 +137,11 @@ class Atom:
         return 0, 1 if self.is_exterior else len(self.positions) - 1
 
     @property
+    def inside(self) -> tuple[Position, ...]:
+        """The positions within its span, ends included."""
+        return self.positions[:-1] if self.is_exterior else self.positions
+
+    @property
     def span(self) -> tuple[Position, Position]:
         """Left and right end of an item."""
         left, right = self.ends
