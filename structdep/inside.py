@@ -141,8 +141,9 @@ def run_chart(
     groups = max(-(-batch // size), 1)
 
     def split(leaf: jax.Array) -> jax.Array:
+        """Each group from all over the batch: where devices share it, each of them works on each group."""
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
-        return padded.reshape(groups, size, *leaf.shape[1:])
+        return padded.reshape(size, groups, *leaf.shape[1:]).swapaxes(0, 1)
 
     def parse(group: tuple[Any, ...]) -> tuple[Any, Arrays]:
         return _parse(made, semiring, want, *group)
@@ -152,7 +153,7 @@ def run_chart(
     arrays = jax.tree.map(split, (tables, lengths, cotangent))
     keys = None if key is None else jax.random.split(key, groups)
     result = jax.lax.map(parse, (*arrays, keys))
-    return jax.tree.map(lambda leaf: leaf.reshape(groups * size, *leaf.shape[2:])[:batch], result)
+    return jax.tree.map(lambda leaf: leaf.swapaxes(0, 1).reshape(groups * size, *leaf.shape[2:])[:batch], result)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
