@@ -21,6 +21,7 @@ from benchmarks.__main__ import machine
 from benchmarks.measure import SYSTEMS, measure
 from structdep import DeductionSystem
 from structdep.engine import Step, make_steps
+from structdep.inside import chart_bytes
 from structdep.plan import Plan, plan
 from structdep.semirings.numerics import exp, unstack, window_maxima, window_sums
 
@@ -30,16 +31,17 @@ CELLS = (8, 16, 24, 16)
 
 @dataclass(frozen=True)
 class Work:
-    """Of one sentence: terms that are needed, and computed, and what is moved."""
+    """Of one sentence: terms that are needed, and computed, what is moved, and what its charts hold, in bytes."""
 
     needed: int
     computed: int
     bytes: int
+    charts: int
 
 
 def work(system: DeductionSystem, words: int) -> Work:
-    """Of the value of a chart over arc scores."""
-    made = plan(system, frozenset({"arc"}))
+    """Of the value of a chart, all scores given."""
+    made = plan(system, frozenset(system.declared))
     nodes = words + 1 + system.last
     layout = made.layout(nodes - 1)
     computed = moved = 0
@@ -49,7 +51,7 @@ def work(system: DeductionSystem, words: int) -> Work:
             terms, read, written = _cells(step)
             computed += widths * terms
             moved += 4 * widths * (read + written)
-    return Work(_needed(made, nodes), computed, moved)
+    return Work(_needed(made, nodes), computed, moved, chart_bytes(system, system.declared, words))
 
 
 def _cells(step: Step) -> tuple[int, int, int]:
@@ -121,21 +123,24 @@ def limits() -> dict[str, float]:
     }
 
 
+COLUMNS = (
+    "system | n | needed terms | computed",
+    "MB moved | MB in charts | max, ms",
+    "at the limit of terms, ms | of bytes, ms",
+)
+
+
 def table(systems: Sequence[str], words: Sequence[int], found: dict[str, float]) -> list[str]:
-    lines = [
-        "| system | n | needed terms | computed | MB moved | max, ms | at the limit of terms, ms | of bytes, ms |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---|" + "--:|" * 8]
     for name in systems:
         for n in words:
             own = work(SYSTEMS[name], n)
             (taken,) = measure([name], ["max"], n, 32, 9)
             reached = own.computed / found["terms of a maximum"], own.bytes / found["bytes, array of 256 MB"]
-            cells = [f"{own.needed:.3g}", f"{own.computed / own.needed:.1f} x", f"{own.bytes / 1e6:.2f}"]
-            times = [
-                f"{milliseconds:.3g}" for milliseconds in (taken.milliseconds, *(1e3 * limit for limit in reached))
-            ]
-            lines.append(f"| {name} | {n} | {' | '.join([*cells, *times])} |")
+            moved = (f"{number / 1e6:.2f}" for number in (own.bytes, own.charts))
+            times = (f"{time:.3g}" for time in (taken.milliseconds, *(1e3 * limit for limit in reached)))
+            cells = (name, str(n), f"{own.needed:.3g}", f"{own.computed / own.needed:.1f} x", *moved, *times)
+            lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 import structdep as sd
 
@@ -21,26 +21,29 @@ SYSTEMS = {
     "mh4": sd.charts.mhk(4),
     "mh4_trees": sd.charts.mh4_trees(),
     "one_endpoint_crossing": sd.charts.one_endpoint_crossing(),
+    "crossing_sensitive": sd.charts.crossing_sensitive(),
 }
 
+Scores = dict[str, jax.Array]
 
-def max_score(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+
+def max_score(system: sd.DeductionSystem, scores: Scores) -> Any:
     return sd.inside(system, scores)
 
 
-def log_partition(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+def log_partition(system: sd.DeductionSystem, scores: Scores) -> Any:
     return sd.inside(system, scores, semiring=sd.LogSum)
 
 
-def with_marginals(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+def with_marginals(system: sd.DeductionSystem, scores: Scores) -> Any:
     return jax.value_and_grad(lambda s: log_partition(system, s).sum())(scores)
 
 
-def one_sample(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+def one_sample(system: sd.DeductionSystem, scores: Scores) -> Any:
     return sd.sample(system, scores, jax.random.key(0))
 
 
-def five_best(system: sd.DeductionSystem, scores: jax.Array) -> Any:
+def five_best(system: sd.DeductionSystem, scores: Scores) -> Any:
     return sd.TreeDistribution(system, scores).k_best(5)
 
 
@@ -77,21 +80,29 @@ class Measured:
         return median(self.runs)
 
 
+def random_scores(system: sd.DeductionSystem, words: int, batch: int) -> Scores:
+    """Of all names that the system declares."""
+    shapes = {name: (batch, *[words + 1 + score.sentinel] * arity) for name, (score, arity) in system.declared.items()}
+    keys = jax.random.split(jax.random.key(0), len(shapes))
+    return {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, shapes.items(), strict=True)}
+
+
 def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int, rounds: int) -> list[Measured]:
     """Programs of one size, run in turn, round after round, so that a busy machine slows all of them alike."""
-    scores = jax.random.normal(jax.random.key(0), (batch, words + 1, words + 1), jnp.float32)
     programs = []
     for system in systems:
+        scores = random_scores(SYSTEMS[system], words, batch)
         for name in (name for name in work if is_possible(system, name)):
             start = time.perf_counter()
             program = jax.jit(WORK[name], static_argnums=0).lower(SYSTEMS[system], scores).compile()
             seconds = time.perf_counter() - start
             memory: Any = program.memory_analysis()
-            jax.block_until_ready(program(scores))
-            programs.append((program, Measured(system, name, words, batch, seconds, memory.temp_size_in_bytes / 1e6)))
+            run = partial(program, scores)
+            jax.block_until_ready(run())
+            programs.append((run, Measured(system, name, words, batch, seconds, memory.temp_size_in_bytes / 1e6)))
     for _ in range(rounds):
-        for program, measured in programs:
+        for run, measured in programs:
             start = time.perf_counter()
-            jax.block_until_ready(program(scores))
+            jax.block_until_ready(run())
             measured.runs.append((time.perf_counter() - start) * 1e3 / batch)
     return [measured for _, measured in programs]
