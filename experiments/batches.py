@@ -21,11 +21,11 @@ class Batch:
 
     Arrays come as numpy's, and are jax's within jitted code.
 
-    `words`, `upos`, `xpos`, `heads`, `deprels` [B, n] are 0 in padding; `lengths` [B] counts words. `word_types` [B, n]
-    gives each word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the form alone is
-    computed once a form; row 0 is the padding's (one character 0), and unused rows are like it. `index` [B] is the
-    place in the list of sentences; it is -1 in a row that only fills the batch, which has one word of padding,
-    attached to the root.
+    `words`, `upos`, `xpos`, `lemmas`, `heads`, `deprels` [B, n] are 0 in padding; `lengths` [B] counts words.
+    `word_types` [B, n] gives each word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the
+    form alone is computed once a form; row 0 is the padding's (one character 0), and unused rows are like it. `index`
+    [B] is the place in the list of sentences; it is -1 in a row that only fills the batch, which has one word of
+    padding, attached to the root.
     """
 
     words: jax.Array
@@ -34,6 +34,7 @@ class Batch:
     type_lengths: jax.Array
     upos: jax.Array
     xpos: jax.Array
+    lemmas: jax.Array
     heads: jax.Array
     deprels: jax.Array
     lengths: jax.Array
@@ -102,7 +103,8 @@ def padding_share(made: Sequence[Batch]) -> float:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """Sentences as numbers: for each, words, forms (rows of `characters`), upos, xpos, heads and deprels, as [6, n]."""
+    """Sentences as numbers: for each, words, forms (rows of `characters`), upos, xpos, lemmas,
+    heads and deprels, as [7, n]."""
 
     rows: list[NDArray[np.int32]]
     characters: NDArray[np.int32]
@@ -126,6 +128,7 @@ def _row(sentence: Sentence, vocabulary: Vocabulary, forms: dict[str, int]) -> N
             [forms[form] for form in sentence.forms],
             [vocabulary.upos_tag(tag) for tag in sentence.upos],
             [vocabulary.xpos_tag(tag) for tag in full_tags(sentence)],
+            [vocabulary.lemma(lemma) for lemma in sentence.lemmas],
             sentence.heads,
             [vocabulary.deprel(deprel) for deprel in sentence.deprels],
         ],
@@ -163,15 +166,15 @@ def _groups(members: list[int], encoded: _Encoded, shape: Shape) -> Iterator[lis
 
 
 def _batch(shape: Shape, group: list[int], encoded: _Encoded) -> Batch:
-    rows = np.zeros((6, shape.sentences, shape.words), np.int32)
+    rows = np.zeros((7, shape.sentences, shape.words), np.int32)
     lengths, index = np.ones(shape.sentences, np.int32), np.full(shape.sentences, -1, np.int32)
     for place, member in enumerate(group):
         row = encoded.rows[member]
         rows[:, place, : row.shape[1]], lengths[place], index[place] = row, row.shape[1], member
-    words, forms, upos, xpos, heads, deprels = rows
+    words, forms, upos, xpos, lemmas, heads, deprels = rows
     used, types = np.unique(np.append(forms, 0), return_inverse=True)
     type_chars, type_lengths = np.zeros((shape.types, shape.characters), np.int32), np.ones(shape.types, np.int32)
     type_chars[: len(used)], type_lengths[: len(used)] = encoded.characters[used], encoded.lengths[used]
     word_types = types[:-1].reshape(forms.shape).astype(np.int32)
-    arrays = words, word_types, type_chars, type_lengths, upos, xpos, heads, deprels, lengths, index
+    arrays = words, word_types, type_chars, type_lengths, upos, xpos, lemmas, heads, deprels, lengths, index
     return Batch(*cast("tuple[jax.Array, ...]", arrays))

@@ -1,7 +1,8 @@
 """What a run is: every choice that its result depends on, with the reason for each value."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from experiments.files import write_whole
 from structdep.pseudo_projective import Scheme
 
 Tags = Literal["off", "on", "stack"]
-"""Whether UPOS, XPOS and features are learned, too, and whether the parser builds on what they are predicted from."""
+"""Whether tags, features and lemmas are learned, too, and whether the parser builds on what they are predicted from."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Config:
     oracle: str | None = None  # for these too: dynamic where there is one, unless static is asked for
     seed: int = 1
     pseudo_projective: Scheme | None = None  # the scheme of relations, for parsers of projective trees
-    tags: Tags = "on"  # learned beside the trees, from the same vectors, or from those below that they then are part of
+    tags: Tags = "stack"  # learned beside the trees, from the same vectors, or from those of a layer below
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
 
     min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
@@ -44,6 +45,7 @@ class Config:
     states: int = 384  # both directions, a layer; wider gains nothing on small treebanks and costs its square
     layers: int = 2  # the first finds what is near, the second relates it
     word_dropout: float = 0.2  # words taken for unknown, so that the characters have to tell
+    exchange: float = 0.1  # words of open classes that others of their kind stand for, drawn anew in each epoch
     input_dropout: float = 0.33  # on word and character vectors, as in deep biaffine parsers
     state_dropout: float = 0.33  # between layers, one mask a sentence
     recurrent_dropout: float = 0.2  # within layers, one mask a sentence: small treebanks overfit within ten epochs
@@ -52,7 +54,7 @@ class Config:
     part_features: int = 64  # of each word of a second-order part; their cost is cubic in the length
     labeler_features: int = 64  # of each role; relations need less than attachment
     tag_features: int = 64  # of each word, which the second layer sees where the parser builds on tags
-    tag_weight: float = 0.2  # tags are a help for the encoder, not the aim
+    tag_weight: float = 0.2  # of each tagset, and of lemmas: they are a help for the encoder, not the aim
 
     epochs: int = 60  # after these the learning rate is zero; 16 give 2.5 points of UAS less than 40
     words_per_batch: int = 250  # few: what counts is the number of steps, and a step costs less than in proportion
@@ -68,7 +70,7 @@ class Config:
     def choices(self) -> tuple[str, ...]:
         """The parser with all that was chosen of it, and the loss."""
         features = self.features and f"features{self.features}"
-        tags = None if self.tags == "on" else f"tags-{self.tags}"
+        tags = None if self.tags == "stack" else f"tags-{self.tags}"
         chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, self.loss
         return tuple(str(value) for value in chosen if value)
 
@@ -81,6 +83,31 @@ class Config:
         """The values that are not the same in `other`."""
         there = asdict(other)
         return [f"{name}: {value}, not {there[name]}" for name, value in asdict(self).items() if value != there[name]]
+
+    def set(self, settings: Iterable[str]) -> "Config":
+        """With other numbers, each written as on a command line.
+
+        Raises:
+            ValueError: what is no NAME=NUMBER of a name that has a number.
+
+        Example:
+            >>> Config().set(["exchange=0.2", "layers=3"]).differences(Config())
+            ['layers: 3, not 2', 'exchange: 0.2, not 0.1']
+            >>> Config().set(["layers=many"])  # doctest: +ELLIPSIS
+            Traceback (most recent call last):
+            ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being seed, min_count, ...
+        """
+        numbers = {name: value for name, value in asdict(self).items() if isinstance(value, int | float)}
+        found = {}
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            try:
+                found[name] = type(numbers[name])(value)
+            except (KeyError, ValueError):
+                raise ValueError(
+                    f"--set {setting}: expected NAME=NUMBER, such as layers=2, the names being {', '.join(numbers)}"
+                ) from None
+        return replace(self, **found)
 
     def write(self, path: Path) -> None:
         write_whole(path, json.dumps(asdict(self), indent=2) + "\n")

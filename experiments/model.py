@@ -12,6 +12,7 @@ from experiments.config import Config
 from experiments.encoder import Dropped, Encoder
 from experiments.parsers import Parser
 from experiments.scorers import MLP, Biaffine
+from experiments.tag_scorer import TagScorer
 from experiments.vocabulary import Vocabulary
 
 
@@ -40,8 +41,7 @@ class Model(nnx.Module):
         self.has_tags = config.tags != "off"
         if self.has_tags:
             features = config.tag_features if config.tags == "stack" else config.states
-            self.upos = nnx.Linear(features, len(vocabulary.upos), rngs=rngs)
-            self.xpos = nnx.Linear(features, len(vocabulary.xpos), rngs=rngs)
+            self.tag_scorer = TagScorer(features, vocabulary, rngs=rngs)
         self.tag_weight, self.parser_loss = config.tag_weight, parser.loss
 
     def loss(self, batch: Batch, target: Any, rngs: nnx.Rngs) -> jax.Array:
@@ -49,9 +49,12 @@ class Model(nnx.Module):
         states, tag_states = self.encoder.both(batch, rngs)
         real = jnp.arange(batch.words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
         tree = self.parser_loss(self.scorer(states, rngs), target, batch.lengths, rngs)
-        relations = _cross_entropy(self.labeler(states, batch.heads, rngs), batch.deprels)
-        tags = sum(map(_cross_entropy, self.tags(tag_states), (batch.upos, batch.xpos)))
-        total = (tree * (batch.index >= 0)).sum() + ((relations + self.tag_weight * tags) * real).sum()
+        relations = optax.softmax_cross_entropy_with_integer_labels(
+            self.labeler(states, batch.heads, rngs), batch.deprels
+        )
+        if self.has_tags:
+            relations += self.tag_weight * self.tag_scorer.loss(tag_states, batch)
+        total = (tree * (batch.index >= 0)).sum() + (relations * real).sum()
         return total / real.sum()
 
     def tags(self, states: jax.Array) -> list[jax.Array]:
@@ -59,8 +62,4 @@ class Model(nnx.Module):
 
         `states` are the second of `Encoder.both`.
         """
-        return [self.upos(states[:, 1:-1]), self.xpos(states[:, 1:-1])] if self.has_tags else []
-
-
-def _cross_entropy(logits: jax.Array, classes: jax.Array) -> jax.Array:
-    return optax.softmax_cross_entropy_with_integer_labels(logits, classes)
+        return list(self.tag_scorer(states)[:2]) if self.has_tags else []

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from experiments.distances import Distances
 from experiments.encoder import Dropout, Dropped
 
 Pairs = Mapping[tuple[str, str], tuple[str, ...]]
@@ -58,7 +59,7 @@ class Trilinear(nnx.Module):
 
 
 class TableScorer(nnx.Module):
-    """Score tables from `[batch, n+2, states]`: an MLP for each role, a form for each tuple of them.
+    """Score tables from `[batch, n+2, states]`: an MLP for each role, forms for each tuple of them.
 
     Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
     is in tables of configurations, not in those of dependents.
@@ -82,6 +83,7 @@ class TableScorer(nnx.Module):
         self.singles = nnx.static(tuple(singles.items()))
         self.roles = nnx.Dict({role: MLP(states, size, dropout, rngs=rngs) for role, size in sizes.items()})
         self.biaffines = nnx.List(Biaffine(features, len(names)) for names in pairs.values())
+        self.distances = nnx.List(Distances(features, len(names)) for names in pairs.values())
         self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in triples.values())
         self.linears = nnx.List(nnx.Linear(features, len(names), rngs=rngs) for names in singles.values())
 
@@ -89,9 +91,10 @@ class TableScorer(nnx.Module):
         features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
         of_words = {role: x[:, :-1] for role, x in features.items()}
         scores: dict[str, jax.Array] = {}
-        for ((one, other), names), biaffine in zip(self.pairs, self.biaffines, strict=True):
+        for ((one, other), names), biaffine, distances in zip(self.pairs, self.biaffines, self.distances, strict=True):
             among = of_words if other == "dependent" else features
-            scores |= dict(zip(names, biaffine.pairs(among[one], among[other]), strict=True))
+            tables = biaffine.pairs(among[one], among[other]) + distances.pairs(among[one], among[other])
+            scores |= dict(zip(names, tables, strict=True))
         for (roles, names), trilinear in zip(self.triples, self.trilinears, strict=True):
             scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
         for (role, names), linear in zip(self.singles, self.linears, strict=True):

@@ -32,6 +32,7 @@ class Sentence:
     tokens: conllu.TokenList
     comments: tuple[str, ...]
     forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
     feats: tuple[str, ...]
@@ -141,6 +142,7 @@ def _sentence(source: str, number: int, first_line: int, lines: list[str], trees
         tokens,
         comments=tuple(line for line in lines if line.startswith("#")),
         forms=tuple(normalize("NFC", form) for form in columns["form"]),
+        lemmas=columns["lemma"],
         upos=columns["upos"],
         xpos=columns["xpos"],
         feats=columns["feats"],

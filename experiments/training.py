@@ -10,6 +10,7 @@ import numpy as np
 import optax
 from flax import nnx
 
+from experiments.augmentation import Exchange
 from experiments.batches import Batch, batches, filled
 from experiments.compiled import Compiled
 from experiments.config import Config
@@ -50,6 +51,7 @@ class Trainer:
         self.devices = devices or Devices()
         self.config, self.corpus, self.targets = config, corpus, parser.targets(trees)
         self.sentences = corpus.splits["train"]
+        self.exchange = Exchange(self.sentences, config.exchange)
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
@@ -61,8 +63,10 @@ class Trainer:
         return State(jnp.int32(0), parameters, average, self.optimizer.init(parameters))
 
     def batches(self, epoch: int) -> list[Batch]:
+        """Those of an epoch; the same ones whenever they are asked for."""
         rng = np.random.default_rng([self.config.seed, epoch])
-        return batches(self.sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes)
+        sentences = [self.exchange(sentence, rng) for sentence in self.sentences]
+        return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes)
 
     def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
         """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""

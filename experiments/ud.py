@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
         "--tags",
         choices=get_args(Tags),
         default=DEFAULTS.tags,
-        help="learn to predict UPOS, XPOS and features, too; stack: the parser builds on them; default: %(default)s",
+        help="learn to predict tags, features and lemmas, too; stack: the parser builds on them; default: %(default)s",
     )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
@@ -85,6 +85,9 @@ def parser() -> argparse.ArgumentParser:
     )
     run = made.add_argument_group("run")
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
+    run.add_argument(
+        "--set", nargs="+", default=[], metavar="NAME=NUMBER", help="other values of config.json, such as exchange=0.2"
+    )
     run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
     run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument(
@@ -120,7 +123,7 @@ def treebank(options: argparse.Namespace) -> Treebank:
 
 def config(options: argparse.Namespace) -> Config:
     """The configuration that the command line asks for."""
-    return Config(**{name: getattr(options, name) for name in CHOICES})
+    return Config(**{name: getattr(options, name) for name in CHOICES}).set(options.set)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,10 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     keep_freed_memory()
     keep_programs()
-    chosen = config(options)
     decoding = Decoding(options.decode, options.confidence, options.beam)
     console = Console()
     try:
+        chosen = config(options)
         check(chosen, decoding)
         if options.distributed or options.coordinator:
             join(options.coordinator, options.processes, options.process)

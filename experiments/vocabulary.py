@@ -17,14 +17,17 @@ RESERVED = ("<padding>", "<unknown>")
 class Vocabulary:
     """What a training set is made of; the position in each tuple is the number.
 
-    `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos` and
-    `xpos` (language-specific tag and features, joined) are classes to predict: only what training has; a value that it
-    lacks is numbered -1, which equals no prediction.
+    `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos`, `xpos`
+    (language-specific tag and features, joined) and `lemmas` are classes to predict: only what training has; a value
+    that it lacks is numbered -1, which equals no prediction.
 
     Example:
-        >>> vocabulary = Vocabulary(RESERVED + ("ik",), RESERVED + ("i", "k"), ("nsubj", "root"), ("PRON",), ("Pp|_",))
+        >>> words, characters, tags = (*RESERVED, "ik"), (*RESERVED, "i", "k"), ("Pp|Case=Acc", "Pp|Case=Nom")
+        >>> vocabulary = Vocabulary(words, characters, ("nsubj", "root"), ("PRON",), tags, ("ik",))
         >>> vocabulary.word("ik"), vocabulary.word("akrs"), vocabulary.form("iki"), vocabulary.deprel("obj")
         (2, 1, [2, 3, 2], -1)
+        >>> vocabulary.features, vocabulary.features_of_xpos
+        (('Case=Acc', 'Case=Nom', 'Pp'), ((1, 0, 1), (0, 1, 1)))
     """
 
     words: tuple[str, ...]
@@ -32,6 +35,7 @@ class Vocabulary:
     deprels: tuple[str, ...]
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
+    lemmas: tuple[str, ...]
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], min_count: int = 5) -> "Vocabulary":
@@ -43,6 +47,7 @@ class Vocabulary:
             deprels=_sorted(deprel for sentence in sentences for deprel in sentence.deprels),
             upos=_sorted(tag for sentence in sentences for tag in sentence.upos),
             xpos=_sorted(tag for sentence in sentences for tag in full_tags(sentence)),
+            lemmas=_sorted(lemma for sentence in sentences for lemma in sentence.lemmas),
         )
 
     @classmethod
@@ -51,7 +56,7 @@ class Vocabulary:
         return cls(**{name: tuple(entries) for name, entries in values.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        """The five lists, fit for JSON."""
+        """The lists, fit for JSON."""
         return {name: list(entries) for name, entries in asdict(self).items()}
 
     def word(self, form: str) -> int:
@@ -69,6 +74,20 @@ class Vocabulary:
 
     def xpos_tag(self, tag: str) -> int:
         return self._numbers["xpos"].get(tag, UNSEEN)
+
+    def lemma(self, lemma: str) -> int:
+        return self._numbers["lemmas"].get(lemma, UNSEEN)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The parts that the entries of `xpos` are made of: language-specific tags, and single features."""
+        return _sorted(part for tag in self.xpos for part in tag.split("|"))
+
+    @property
+    def features_of_xpos(self) -> tuple[tuple[int, ...], ...]:
+        """For each entry of `xpos`, 1 for every one of `features` that it has, 0 for the others."""
+        names, parts = self.features, [tag.split("|") for tag in self.xpos]
+        return tuple(tuple(int(name in own) for name in names) for own in parts)
 
     @cached_property
     def _numbers(self) -> dict[str, dict[str, int]]:

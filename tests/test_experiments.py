@@ -61,7 +61,7 @@ def last_state(made: Experiment) -> list[np.ndarray]:
 
 
 SLOW = [(parser, loss) for parser in ("mh4", "1ec1", "1ec") for loss in LOSSES]
-SLOW += [(parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "arc-eager")]
+SLOW += [(parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "mh4-joint", "arc-eager")]
 TRAINED = [
     pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
     for parser in CHARTS
@@ -280,7 +280,7 @@ def test_tags_may_be_left_out(treebank: Treebank, finished: tuple[Experiment, Re
     """The model then lacks their layers alone."""
     without = experiment(treebank, tmp_path / "run", replace(TINY, tags="off", epochs=1))
     kept, all_ = (set(made.trainer.parameters) for made in (without, finished[0]))
-    assert all_ - kept == {"upos", "xpos"} and kept < all_
+    assert all_ - kept == {"tag_scorer"} and kept < all_
     without.train()
     report = without.report()
     assert report.evaluations["dev"].tags == {} and "Right tags" not in report.to_markdown()
@@ -342,7 +342,7 @@ def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.fixture
 def small_defaults(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The command line with a model that trains in seconds."""
-    monkeypatch.setattr(ud, "Config", lambda **chosen: replace(TINY, **chosen))
+    monkeypatch.setattr(ud, "Config", lambda **chosen: replace(TINY, layers=2, **chosen))
     yield
 
 
@@ -356,6 +356,10 @@ def test_command_line_trains_and_resumes(
     assert "Exact match" in capsys.readouterr().out
     assert ud.main([*command, "--seed", "3"]) == 1
     assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err
+    assert ud.main([*command, "--set", "exchange=0.5", "states=64"]) == 1
+    assert "another configuration (states: 64, not 32; exchange: 0.5, not 0.1)" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_command_line_trains_greedily_and_evaluates_a_beam(
@@ -391,6 +395,8 @@ def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureF
     assert "looked for got-ud-train.conllu" in capsys.readouterr().err
     assert ud.main(["--lang", "got", "--download", *runs]) == 1
     assert "write --version, such as 2.0" in capsys.readouterr().err
+    assert ud.main(["--lang", "got", "--set", "parser=2", *runs]) == 1
+    assert "--set parser=2: expected NAME=NUMBER, such as layers=2" in capsys.readouterr().err
     for wrong in (["--parser", "mh5"], ["--loss", "mse"], []):
         with pytest.raises(SystemExit):
             ud.main([*wrong, *(["--lang", "got"] if wrong else [])])

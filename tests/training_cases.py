@@ -29,6 +29,7 @@ TINY = Config(
     character_states=16,
     states=32,
     layers=1,
+    tags="on",  # to build on them takes another layer
     scorer_features=16,
     labeler_features=8,
     epochs=3,

@@ -1,0 +1,72 @@
+"""Forms of the model against their definitions, word by word: distances of pairs, losses of tags."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from training_cases import TINY
+
+from experiments.batches import batches
+from experiments.chart_parsers import CHARTS, ChartParser
+from experiments.demo_treebank import write_demo_treebank
+from experiments.distances import LIMITS, Distances
+from experiments.tag_scorer import TagScorer, TagScores
+from experiments.treebank import Sentence, read
+from experiments.vocabulary import Vocabulary, full_tags
+
+
+def randomized(module: nnx.Module, seed: int = 0) -> None:
+    """Random values for all of its parameters, which may begin as zeros."""
+    rng, state = np.random.default_rng(seed), nnx.state(module)
+    nnx.update(module, jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), leaf.dtype), state))
+
+
+def test_distances_are_classes_on_both_sides() -> None:
+    rng, form = np.random.default_rng(1), Distances(5, 2)
+    randomized(form)
+    x, y = rng.normal(size=(2, 20, 5)).astype(np.float32), rng.normal(size=(2, 17, 5)).astype(np.float32)
+    found, (bias, one, other) = form.pairs(x, y), (np.asarray(p[...]) for p in (form.bias, form.one, form.other))
+    assert found.shape == (2, 2, 20, 17)
+    for i, j in [(0, 1), (1, 0), (0, 5), (0, 6), (16, 2), (19, 0), (3, 16), (7, 7)]:
+        begun = [limit for limit in LIMITS if limit <= abs(j - i)]
+        c = len(begun) - 1 + len(LIMITS) * (j < i)
+        wanted = bias[:, None, c] + one[:, c] @ x[:, i].T + other[:, c] @ y[:, j].T if begun else np.zeros((2, 2))
+        np.testing.assert_allclose(found[:, :, i, j], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_losses_of_tags_are_those_of_each_class(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sentences = read(write_demo_treebank(tmp_path_factory.mktemp("demo")).train)[:7]
+    vocabulary = Vocabulary.of(sentences)
+    rng, scorer = np.random.default_rng(2), TagScorer(6, vocabulary, rngs=nnx.Rngs(0))
+
+    def loss(logits: TagScores, sentence: Sentence, word: int) -> float:
+        tag = full_tags(sentence)[word]
+        p = 1 / (1 + np.exp(-np.asarray(logits.features)))
+        has = np.array([name in tag.split("|") for name in vocabulary.features])
+        classes = (
+            (logits.upos, vocabulary.upos.index(sentence.upos[word])),
+            (logits.xpos, vocabulary.xpos.index(tag)),
+            (logits.lemmas, vocabulary.lemmas.index(sentence.lemmas[word])),
+        )
+        of_classes = sum(float(np.logaddexp.reduce(each) - each[gold]) for each, gold in classes)
+        return of_classes - float(np.log(np.where(has, p, 1 - p)).sum())
+
+    for batch in batches(sentences, vocabulary):
+        states = jnp.asarray(rng.normal(size=(batch.words.shape[0], batch.words.shape[1] + 2, 6)), jnp.float32)
+        found, scores = scorer.loss(states, batch), scorer(states)
+        for row, place in enumerate(np.asarray(batch.index).tolist()):
+            for word in range(len(sentences[place]) if place >= 0 else 0):
+                logits = TagScores(*(np.asarray(table[row, word], np.float64) for table in scores))
+                np.testing.assert_allclose(found[row, word], loss(logits, sentences[place], word), rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_arcs_beside_transitions_have_a_loss_of_their_own() -> None:
+    """With no score for any transition, that of arcs alone and that of trees of all tables are left."""
+    parser, words = ChartParser(CHARTS["mh4-joint"], "hinge"), 4
+    scorer = parser.scorer(TINY, rngs=nnx.Rngs(0))
+    tables = jax.tree.map(jnp.zeros_like, scorer(jnp.zeros((1, words + 2, TINY.states))))
+    heads, lengths = jnp.array([[2, 0, 2, 3]]), jnp.array([words])
+    found = parser.loss(tables, heads, lengths, nnx.Rngs(0))
+    np.testing.assert_allclose(found, [words + np.log((words + 1) ** (words - 1))], rtol=1e-5)
