@@ -98,7 +98,7 @@ class Config:
             ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being seed, min_count, ...
         """
         numbers = {name: value for name, value in asdict(self).items() if isinstance(value, int | float)}
-        found = {}
+        found: dict[str, Any] = {}
         for setting in settings:
             name, _, value = setting.partition("=")
             try:
