@@ -41,9 +41,7 @@ class Chart:
     The roles of `pairs` are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it
     `s1`, buffer front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each
     tree, and so probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are
-    filled by `triples` of roles, the words of a part, those of single words by `singles`. Where arcs are scored beside
-    transitions, they are also to tell a tree from all others `beside` it by themselves: what a transition costs depends
-    on those before it, what an arc costs does not, and is learned sooner.
+    filled by `triples` of roles, the words of a part, those of single words by `singles`.
     """
 
     best: System
@@ -53,7 +51,6 @@ class Chart:
     triples: Triples = field(default_factory=dict)
     singles: Singles = field(default_factory=dict)
     cheaper: System | None = None
-    beside: System | None = None
 
     @property
     def tables(self) -> dict[str, int]:
@@ -97,7 +94,6 @@ CHARTS = {
     "1ec": Chart(ONE_EC_PARTS, ONE_EC_PARTS, ONE_EC, CROSSING, singles={"dependent": ("top", "first")}, cheaper=ALL),
     "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1]),
     "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1]),
-    "mh4-joint": Chart(*MH4_STEPS, MH4, HYBRID | ARCS, cheaper=MH3_STEPS[1], beside=ALL),
 }
 
 
@@ -124,11 +120,13 @@ class ChartParser:
         return lambda batch: padded(batch, trees)
 
     def loss(self, scores: Tables, target: jax.Array, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
-        loss = _in_parts(self.tree_loss, self.system, scores, target, lengths)
+        loss = self._tree_loss(self.system, scores, target, lengths)
         if self.chart.triples:  # a search begins with arcs alone: they have to tell trees apart, too
-            loss += _in_parts(self.tree_loss, self.chart.arcs, scores["arc"], target, lengths)
-        if self.chart.beside is not None:
-            loss += _in_parts(sd.losses.nll, self.chart.beside, scores["arc"], target, lengths)
+            loss += self._tree_loss(self.chart.arcs, scores["arc"], target, lengths)
+        return loss
+
+    def _tree_loss(self, system: System, *arrays: Any) -> jax.Array:
+        loss: jax.Array = in_parts(partial(self.tree_loss, system), parts())(*arrays)
         return loss
 
     def check(self, decoding: Decoding) -> None:
@@ -159,8 +157,3 @@ class ChartParser:
             return None
         names = self.chart.tables.keys() & system.declared.keys()
         return Cheaper(system.name, ChartDecoder(system, system, system, single_root), frozenset(names))
-
-
-def _in_parts(tree_loss: Callable[..., jax.Array], system: System, *arrays: Any) -> jax.Array:
-    loss: jax.Array = in_parts(partial(tree_loss, system), parts())(*arrays)
-    return loss

@@ -35,7 +35,6 @@ SMALL = Config(
     scorer_features=64,
     labeler_features=32,
     word_dropout=0.1,
-    exchange=0.0,  # some verbs take objects and others do not, and tags do not tell
     input_dropout=0.1,  # an invented language has no exceptions to learn by heart
     state_dropout=0.1,
     recurrent_dropout=0.0,

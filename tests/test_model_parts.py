@@ -5,10 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from training_cases import TINY
 
 from experiments.batches import batches
-from experiments.chart_parsers import CHARTS, ChartParser
 from experiments.demo_treebank import write_demo_treebank
 from experiments.distances import LIMITS, Distances
 from experiments.tag_scorer import TagScorer, TagScores
@@ -59,14 +57,3 @@ def test_losses_of_tags_are_those_of_each_class(tmp_path_factory: pytest.TempPat
             for word in range(len(sentences[place]) if place >= 0 else 0):
                 logits = TagScores(*(np.asarray(table[row, word], np.float64) for table in scores))
                 np.testing.assert_allclose(found[row, word], loss(logits, sentences[place], word), rtol=1e-4)
-
-
-@pytest.mark.slow
-def test_arcs_beside_transitions_have_a_loss_of_their_own() -> None:
-    """With no score for any transition, that of arcs alone and that of trees of all tables are left."""
-    parser, words = ChartParser(CHARTS["mh4-joint"], "hinge"), 4
-    scorer = parser.scorer(TINY, rngs=nnx.Rngs(0))
-    tables = jax.tree.map(jnp.zeros_like, scorer(jnp.zeros((1, words + 2, TINY.states))))
-    heads, lengths = jnp.array([[2, 0, 2, 3]]), jnp.array([words])
-    found = parser.loss(tables, heads, lengths, nnx.Rngs(0))
-    np.testing.assert_allclose(found, [words + np.log((words + 1) ** (words - 1))], rtol=1e-5)
