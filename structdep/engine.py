@@ -155,14 +155,16 @@ def _total(values: Iterable[Any]) -> Any:
     return jax.tree.map(lambda *leaves: sum(leaves), *values)
 
 
+def _slab(chart: Any) -> Any:
+    """Zeros in place of a chart's items of one width."""
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), chart)
+
+
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
     """Cotangents of the tables from those of the charts: widths go down, each fold is pulled back where it was made."""
-    state = {**{key: jax.tree.map(jnp.zeros_like, table) for key, table in tables.items()}, **cotangents}
-    own = {
-        key: jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), state.pop(key))
-        for key in plan.charts
-        if key[0] == "="
-    }
+    own = {key: _slab(chart) for key, chart in cotangents.items() if key[0] == "="}
+    state = {key: jax.tree.map(jnp.zeros_like, table) for key, table in tables.items()}
+    state |= {key: chart for key, chart in cotangents.items() if key not in own}
     arrays = {**tables, **charts}
     for block in reversed(plan.blocks(layout.widest)):
         steps = make_steps(plan, layout, block)

@@ -1,9 +1,10 @@
 """Where values lie: charts and score tables stored so that every premise is one slice, never a gather.
 
 An item is stored by its width and by the offsets of its other positions, beside the left end of its span (side "L",
-offsets counted from there) or its right end (side "R"). Nodes stand on a circle: from the right end on, the positions
-outside a span follow each other up to its left end. At width w, all items of a rule are then boxes of these arrays
-whose corners are affine in w: a `View`.
+offsets counted from there) or its right end (side "R"). What is read at its own width alone is stored as on side "L",
+but needs one width at a time (side "="). Nodes stand on a circle: from the right end on, the positions outside a span
+follow each other up to its left end. At width w, all items of a rule are then boxes of these arrays whose corners are
+affine in w: a `View`.
 Axes of an array: the items of a family, the width, the other positions, the anchoring end, then the batch (and the
 semiring's own axes).
 """
