@@ -7,10 +7,9 @@ are those that the program works on, as boxes hold more than a chart's corner. `
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import comb, prod
 from statistics import median
 
@@ -18,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.__main__ import machine
-from benchmarks.measure import SYSTEMS, measure
+from benchmarks.measure import SYSTEMS, measure, seconds
 from structdep import DeductionSystem
 from structdep.engine import Step, make_steps
 from structdep.inside import chart_bytes
@@ -84,17 +83,13 @@ def rate(term: Callable[[jax.Array, jax.Array], jax.Array], total: Callable[...,
         return short + 1e-9 * total(term(short, long), axis=0)[:1]
 
     loop = jax.jit(lambda short: jax.lax.fori_loop(0, repeats, again, short))
-    return repeats * prod(CELLS) / seconds(loop, short)
+    return repeats * prod(CELLS) / usual(partial(loop, short))
 
 
-def seconds(program: Callable[..., jax.Array], *arguments: jax.Array, rounds: int = 9) -> float:
-    jax.block_until_ready(program(*arguments))
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        jax.block_until_ready(program(*arguments))
-        times.append(time.perf_counter() - start)
-    return median(times)
+def usual(program: Callable[[], jax.Array], rounds: int = 9) -> float:
+    """The median of the seconds that it takes, once it is compiled."""
+    jax.block_until_ready(program())
+    return median(seconds(program) for _ in range(rounds))
 
 
 def _maximum(terms: jax.Array, axis: int) -> jax.Array:
@@ -109,7 +104,7 @@ def bandwidth(megabytes: int) -> float:
     """Bytes a second that are read and written where an array of this size is added to in a loop."""
     x = jnp.zeros(megabytes * 2**18)
     loop = jax.jit(lambda x: jax.lax.fori_loop(0, 10, lambda _, y: y + 1, x))
-    return 10 * 2 * x.nbytes / seconds(loop, x)
+    return 10 * 2 * x.nbytes / usual(partial(loop, x))
 
 
 def limits() -> dict[str, float]:

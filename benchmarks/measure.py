@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
@@ -87,6 +87,13 @@ def random_scores(system: sd.DeductionSystem, words: int, batch: int) -> Scores:
     return {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, shapes.items(), strict=True)}
 
 
+def seconds(program: Callable[[], Any]) -> float:
+    """That one call takes, until its results are there."""
+    start = time.perf_counter()
+    jax.block_until_ready(program())
+    return time.perf_counter() - start
+
+
 def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int, rounds: int) -> list[Measured]:
     """Programs of one size, run in turn, round after round, so that a busy machine slows all of them alike."""
     programs = []
@@ -95,14 +102,12 @@ def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int,
         for name in (name for name in work if is_possible(system, name)):
             start = time.perf_counter()
             program = jax.jit(WORK[name], static_argnums=0).lower(SYSTEMS[system], scores).compile()
-            seconds = time.perf_counter() - start
+            compiling = time.perf_counter() - start
             memory: Any = program.memory_analysis()
             run = partial(program, scores)
             jax.block_until_ready(run())
-            programs.append((run, Measured(system, name, words, batch, seconds, memory.temp_size_in_bytes / 1e6)))
+            programs.append((run, Measured(system, name, words, batch, compiling, memory.temp_size_in_bytes / 1e6)))
     for _ in range(rounds):
         for run, measured in programs:
-            start = time.perf_counter()
-            jax.block_until_ready(run())
-            measured.runs.append((time.perf_counter() - start) * 1e3 / batch)
+            measured.runs.append(seconds(run) * 1e3 / batch)
     return [measured for _, measured in programs]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from benchmarks.__main__ import machine
+from benchmarks.measure import seconds
 
 EISNER = sd.charts.eisner()
 Scores = NDArray[np.float32]
@@ -126,12 +126,6 @@ def check_equal(work: str, peers: Mapping[str, Peer], results: Sequence[Any]) ->
     """Raise AssertionError unless all results are ours."""
     for peer, found in zip(peers, results[1:], strict=True):
         np.testing.assert_allclose(found, np.asarray(results[0]), rtol=2e-3, atol=2e-3, err_msg=f"{work} of {peer}")
-
-
-def seconds(program: Program) -> float:
-    start = time.perf_counter()
-    program()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

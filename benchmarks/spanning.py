@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -16,6 +15,7 @@ from ufal.chu_liu_edmonds import chu_liu_edmonds  # type: ignore[import-untyped]
 
 import structdep as sd
 from benchmarks.__main__ import machine
+from benchmarks.measure import seconds
 from structdep.spanning import all_trees
 
 HEADER = "| n | batch | ms a sentence | single root | log-partition | with marginals | C++ | C++ / ours |"
@@ -42,12 +42,6 @@ def measure(words: int, batch: int, rounds: int) -> list[float]:
     programs.append(lambda: [chu_liu_edmonds(sentence) for sentence in by_dependent])
     runs = [[seconds(program) for program in programs] for _ in range(rounds + 1)][1:]
     return [median(times) * 1e3 / batch for times in zip(*runs, strict=True)]
-
-
-def seconds(program: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    jax.block_until_ready(program())
-    return time.perf_counter() - start
 
 
 def partition(scores: jax.Array) -> Any:
