@@ -24,6 +24,8 @@ class Config:
         'got-swap-hybrid-features3-static-hinge-1'
         >>> Config(lang="got", parser="mh3", tags="off").name
         'got-mh3-tags-off-hinge-1'
+        >>> Config(lang="got", parser="mst", members=4).name
+        'got-mst-members4-hinge-1'
         >>> Config(seed=2).differences(Config(epochs=9))
         ['seed: 2, not 1', 'epochs: 60, not 9']
     """
@@ -34,6 +36,7 @@ class Config:
     features: int | None = None  # of a configuration, for parsers that go transition by transition
     oracle: str | None = None  # for these too: dynamic where there is one, unless static is asked for
     seed: int = 1
+    members: int = 1  # parsers that are trained apart, each of a seed of its own, and parse together
     pseudo_projective: Scheme | None = None  # the scheme of relations, for parsers of projective trees
     tags: Tags = "stack"  # learned beside the trees, from the same vectors, or from those of a layer below
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
@@ -71,7 +74,8 @@ class Config:
         """The parser with all that was chosen of it, and the loss."""
         features = self.features and f"features{self.features}"
         tags = None if self.tags == "stack" else f"tags-{self.tags}"
-        chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, self.loss
+        members = f"members{self.members}" if self.members > 1 else None
+        chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, members, self.loss
         return tuple(str(value) for value in chosen if value)
 
     @property

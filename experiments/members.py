@@ -1,18 +1,21 @@
-"""The parsers of an ensemble, and what each says of a batch: scores, arcs that it believes in, relations."""
+"""The parsers of an ensemble: what each says of a batch (scores, arcs that it believes in, relations), and all do."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
+import structdep as sd
 from experiments.batches import Batch, batches
 from experiments.chart_decoding import ChartDecoder
-from experiments.chart_parsers import ChartParser
+from experiments.chart_parsers import CHARTS, ChartParser
 from experiments.compiled import Compiled
+from experiments.corpus import rows
 from experiments.decoding import Decoding
-from experiments.prediction import Predictor
+from experiments.prediction import Predictions, Predictor
 from experiments.sentences import Sentence
 from experiments.shapes import Shape
 from experiments.trained_model import TrainedModel
@@ -70,3 +73,82 @@ class Member:
         """The probabilities of the relations of these arcs, `[B, n, relations]`."""
         found: jax.Array = self._relations(self.model.weights, states, heads)
         return found
+
+
+class Ensemble:
+    """Several parsers as one.
+
+    Args:
+        members: the parsers, of one treebank.
+        by: what is summed: marginals, votes or scores.
+        system: a name of CHARTS, whose trees are sought.
+
+    Raises:
+        ValueError: parsers that cannot be summed so, or a system that does not know the tables.
+    """
+
+    def __init__(self, members: Sequence[Member], by: str, system: str | None) -> None:
+        self.members, self.by = members, by
+        if len({member.model.vocabulary.deprels for member in members}) > 1:
+            raise ValueError("these parsers do not know the same relations: train them on the same treebank")
+        own = members[0].model.config.parser
+        if by == "scores":
+            check_tables(members, system or own)
+        self.system = system or (own if by == "scores" else "mst")
+        chart = CHARTS[self.system]
+        sought = chart.best if by == "scores" else chart.arcs
+        self.search = Compiled(lambda scores, lengths: sd.argmax(sought, scores, lengths))
+
+    def __str__(self) -> str:
+        return f"{len(self.members)} parsers by {self.by}, {self.system}"
+
+    def __call__(self, sentences: Sequence[Sentence]) -> tuple[Predictions, dict[str, Predictions]]:
+        """The trees of all together, and those of each alone."""
+        made = {name: _empty(sentences) for name in ("", *(member.name for member in self.members))}
+        for group in zip(*(member.batches(sentences) for member in self.members), strict=True):
+            lengths = group[0].lengths
+            scored = [member.scores(batch) for member, batch in zip(self.members, group, strict=True)]
+            alone = [member.heads(scores, lengths) for member, (_, scores) in zip(self.members, scored, strict=True)]
+            heads = self.search(self._sum([scores for _, scores in scored], lengths), lengths)
+            together: Any = 0
+            for member, (states, _), own in zip(self.members, scored, alone, strict=True):
+                together = together + member.relations(states, heads)
+                self._fill(made[member.name], group[0], own, member.relations(states, own))
+            self._fill(made[""], group[0], heads, together)
+        return made.pop(""), made
+
+    def _sum(self, scores: Sequence[Any], lengths: jax.Array) -> Any:
+        if self.by == "scores":
+            return jax.tree.map(lambda *tables: sum(tables) / len(tables), *scores)
+        arcs = (member.arcs(own, lengths, self.by) for member, own in zip(self.members, scores, strict=True))
+        # What decides between as many votes.
+        return sum(table * (1 - FIRST * place) for place, table in enumerate(arcs))
+
+    def _fill(self, made: Predictions, batch: Any, heads: jax.Array, relations: jax.Array) -> None:
+        names = self.members[0].model.vocabulary.deprels
+        labels = rows(batch, np.asarray(relations.argmax(-1)))
+        for (place, tree), (_, numbers) in zip(rows(batch, np.asarray(heads)), labels, strict=True):
+            made.heads[place], made.deprels[place] = tree, tuple(names[number] for number in numbers)
+
+
+FIRST = 1e-4
+"""How much more an earlier member counts."""
+
+
+def check_tables(members: Sequence[Member], system: str) -> None:
+    """Raise ValueError unless the members score the same tables, which the system knows."""
+    kinds = {member.model.config.parser for member in members}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"--by scores takes parsers of one kind, not {', '.join(sorted(kinds))}: their scores do not compare; "
+            "write --by marginals"
+        )
+    (kind,) = kinds
+    if kind not in CHARTS:
+        raise ValueError(f"--by scores takes parsers with charts, not {kind}: write --by votes")
+    if system not in CHARTS or not CHARTS[kind].tables.keys() <= CHARTS[system].best.declared.keys():
+        raise ValueError(f"--system {system} does not know all the scores of {kind}: leave --system out")
+
+
+def _empty(sentences: Sequence[Sentence]) -> Predictions:
+    return Predictions([np.zeros(0, np.int32)] * len(sentences), [()] * len(sentences))

@@ -34,12 +34,11 @@ td:first-child, th:first-child { text-align: left }
 
 
 def write_page(folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]]) -> Path:
-    """Write report`ending`.html of a run that has config.json, log.jsonl, dev`ending`.conllu and so on.
+    """Write report`ending`.html of a run that has config.json, dev`ending`.conllu and so on, and log.jsonl or members.
 
     `gold` has the sentences of each split with the right trees, dev's first.
     """
     config = Config.read(folder / "config.json")
-    log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     predicted = {split: read(folder / f"{split}{ending}.conllu") for split in gold}
     results = {split: evaluate(gold[split], _trees(found)) for split, found in predicted.items()}
     split = next(iter(gold))
@@ -49,8 +48,7 @@ def write_page(folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]]
     body = [
         f"<h1>{escape(title)}</h1>",
         _results(results),
-        "<h2>Training</h2>",
-        _image(curve(log), "UAS and LAS on dev, and the loss, by epoch"),
+        *_training(folder / "log.jsonl"),
         f"<h2>Which arcs of {split} are found</h2>",
         _image(by_arc(*pair), "UAS by length and crossing of gold arcs"),
         f"<h2>Relations of {split}: gold in rows, predicted in columns</h2>",
@@ -66,6 +64,14 @@ def write_page(folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]]
         f"<style>{STYLE}</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
     )
     return write_whole(folder / f"report{ending}.html", page)
+
+
+def _training(path: Path) -> list[str]:
+    """The learning curve; of a run of several parsers each has its own."""
+    if not path.is_file():
+        return []
+    log = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return ["<h2>Training</h2>", _image(curve(log), "UAS and LAS on dev, and the loss, by epoch")]
 
 
 def _trees(sentences: Sequence[Sentence]) -> Predictions:

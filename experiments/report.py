@@ -20,7 +20,6 @@ from experiments.files import write_whole
 from experiments.messages import failed
 from experiments.page import write_page
 from experiments.run_treebank import treebank_of_run
-from experiments.sentences import read
 from experiments.tables import markdown
 
 
@@ -35,7 +34,10 @@ class Training:
 
 @dataclass(frozen=True)
 class Report:
-    """The best checkpoint's results on each split, with calibrations if there are any, and where the seconds went."""
+    """The best checkpoint's results on each split, with calibrations if there are any, and where the seconds went.
+
+    `members` is a table of what parsers that parse together gain.
+    """
 
     config: Config
     decoding: Decoding
@@ -43,6 +45,7 @@ class Report:
     evaluations: Mapping[str, Evaluation]
     calibrations: Mapping[str, Calibration]
     seconds: Mapping[str, Mapping[str, float]]
+    members: str = ""
 
     def write(self, folder: Path, ending: str) -> None:
         write_whole(folder / f"report{ending}.json", json.dumps(self.to_dict(), indent=2) + "\n")
@@ -64,14 +67,16 @@ class Report:
     def to_markdown(self) -> str:
         """Tables of scores by group of words, of calibration, and of seconds by phase."""
         results = (*map(self._scores, self.evaluations), *map(self._calibration, self.calibrations))
-        return "\n\n".join([self._summary(), *results, self._seconds()]) + "\n"
+        members = [f"## Members\n\n{self.members}"] * bool(self.members)
+        return "\n\n".join([self._summary(), *members, *results, self._seconds()]) + "\n"
 
     def _summary(self) -> str:
         config, training = self.config, self.training
+        mean = " (a member's mean)" if config.members > 1 else ""
         return (
             f"# {config.lang}: {', '.join(config.choices)}, seed {config.seed}, {self.decoding}\n\n"
-            f"Best on dev after epoch {training.best_epoch} of {config.epochs}; {training.minutes:.1f} minutes of "
-            f"training, {training.sentences_per_second:.0f} sentences/s."
+            f"Best on dev{mean} after epoch {training.best_epoch} of {config.epochs}; {training.minutes:.1f} minutes "
+            f"of training, {training.sentences_per_second:.0f} sentences/s."
         )
 
     def _scores(self, split: str) -> str:
@@ -113,8 +118,7 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
     endings = sorted(path.stem.removeprefix("dev") for path in folder.glob("dev*.conllu"))
     if not endings:
         raise FileNotFoundError(f"{folder} has no dev.conllu: let ud.py train until its report")
-    paths = {"dev": found.dev, "test": found.test}
-    gold = {split: read(path) for split, path in paths.items() if path is not None}
+    gold = found.evaluated()
     return [write_page(folder, ending, gold) for ending in endings]
 
 

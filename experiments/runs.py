@@ -32,7 +32,7 @@ class Run:
 
     def __init__(self, folder: str | Path, config: Config) -> None:
         self.folder = Path(folder).resolve()
-        _settle(self.folder, config)
+        settle(self.folder, config)
         self.checksums = Checksums(self.folder / "checksums.json", self.folder / "checkpoints")
         options = ocp.CheckpointManagerOptions(
             best_fn=_uas,
@@ -152,7 +152,7 @@ def _uas(metrics: dict[str, float]) -> float:
     return metrics["uas"]
 
 
-def _settle(folder: Path, config: Config) -> None:
+def settle(folder: Path, config: Config) -> None:
     """Write the configuration to a new folder; in an old one it must be the same."""
     path = folder / "config.json"
     if not path.is_file():

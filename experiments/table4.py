@@ -5,10 +5,8 @@ python experiments/table4.py --lang got hu --seeds 1 2 3 4 5
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,10 +15,11 @@ from typing import Any
 
 from rich.console import Console
 
-from experiments import ud
+from experiments import processes, ud
 from experiments.config import Config
 from experiments.files import write_whole
 from experiments.parsers import PARSERS
+from experiments.processes import STOPPED, Train
 from experiments.tables import as_csv, markdown
 
 ONE_EC = {"got": "84.77 ± 0.27", "hu": "83.48 ± 0.27"}
@@ -40,21 +39,8 @@ each run is one of ud.py, in a process of its own; what is finished is not run a
 stands behind -- is for ud.py: table4.py --lang got -- --loss nll. Tables are written anew after each run, of all runs
 in the folder by these parsers; those of other configurations than the usual have lines of their own.
 """
-STOPPED = 130
-
-Train = Callable[[Sequence[str]], int]
-"""Runs the command line of ud.py; its exit status."""
-
 
 Row = dict[str, Any]
-
-
-def in_a_process(arguments: Sequence[str]) -> int:
-    """ud.py, as from the command line."""
-    root = str(Path(__file__).resolve().parent.parent)
-    paths = os.pathsep.join(path for path in (root, os.environ.get("PYTHONPATH")) if path)
-    command = [sys.executable, "-m", "experiments.ud", *arguments]
-    return subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=False).returncode
 
 
 def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
@@ -142,7 +128,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None, train: Train = in_a_process) -> int:
+def main(arguments: Sequence[str] | None = None, train: Train = processes.train) -> int:
     """Run what is not done, and write the tables; 1 where a run failed."""
     options = parser().parse_args(arguments)
     console, failed = Console(), []

@@ -55,6 +55,7 @@ class Trainer:
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
+        self.key = jax.random.key(config.seed, impl="rbg")
         self.step = Compiled(self._step, donate_argnums=0, out_shardings=self.devices.everywhere)
 
     def start(self) -> State:
@@ -85,11 +86,11 @@ class Trainer:
         batch = filled(batch, len(self.devices))
         batch, target = self.devices.shared((batch, self.targets(batch)))
         with jax.set_mesh(self.devices.mesh):
-            state, loss = self.step(state, batch, target)
+            state, loss = self.step(state, batch, target, self.key)
         return state, loss
 
-    def _step(self, state: State, batch: Batch, target: Any) -> tuple[State, jax.Array]:
-        key = jax.random.fold_in(jax.random.key(self.config.seed, impl="rbg"), state.step)
+    def _step(self, state: State, batch: Batch, target: Any, key: jax.Array) -> tuple[State, jax.Array]:
+        key = jax.random.fold_in(key, state.step)
 
         def loss(parameters: Any) -> jax.Array:
             return nnx.merge(self.graph, parameters).loss(batch, target, nnx.Rngs(dropout=key))

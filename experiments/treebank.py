@@ -30,6 +30,11 @@ class Treebank:
         digest = hashlib.sha256(self.train.read_bytes() + self.dev.read_bytes()).hexdigest()
         return f"{self.train.name} {digest[:16]}"
 
+    def evaluated(self) -> dict[str, list[Sentence]]:
+        """The sentences of dev, and of test if it is there."""
+        paths = {"dev": self.dev, "test": self.test}
+        return {split: read(path) for split, path in paths.items() if path is not None}
+
 
 def find_treebank(lang: str, treebanks: str | Path | None = None, version: str | None = None) -> Treebank:
     """The treebank of a language code (got) or treebank code (got_proiel).

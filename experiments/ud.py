@@ -4,6 +4,7 @@ python experiments/ud.py --lang got --parser mh4-hybrid
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -22,18 +23,20 @@ from experiments.memory import keep_freed_memory
 from experiments.messages import failed
 from experiments.parsers import LOSSES, PARSERS, check
 from experiments.pseudo_projective import SCHEMES
+from experiments.seeds import Members
 from experiments.transition_parsers import PLACES
 from experiments.treebank import VARIABLE, Treebank, find_treebank
 
 DEFAULTS = Config()
-CHOICES = ("lang", "parser", "loss", "features", "oracle", "pseudo_projective", "tags", "seed", "epochs")
+CHOICES = ("lang", "parser", "loss", "features", "oracle", "pseudo_projective", "tags", "seed", "members", "epochs")
 EPILOG = f"""\
 treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/, with all subfolders; `--lang demo`
 makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
 
 in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
 test.conllu (predicted trees), report.md and report.json, with --confidence calibration.svg; with --decode mbr,
-dev-mbr.conllu and so on, with --beam 8 dev-beam8.conllu
+dev-mbr.conllu and so on, with --beam 8 dev-beam8.conllu; with --members trees and reports of all together, and the run
+of each in seed-1/, seed-2/ and so on
 """
 
 
@@ -88,6 +91,16 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--set", nargs="+", default=[], metavar="NAME=NUMBER", help="other values of config.json, such as exchange=0.2"
     )
+    run.add_argument(
+        "--members",
+        type=int,
+        default=DEFAULTS.members,
+        metavar="M",
+        help="train so many parsers, of other seeds, and parse with all of them at once; default: %(default)s",
+    )
+    run.add_argument(
+        "--at-once", type=int, default=1, metavar="N", help="members that are trained beside each other; default: 1"
+    )
     run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
     run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument(
@@ -128,6 +141,7 @@ def config(options: argparse.Namespace) -> Config:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what the user can mend is told without a traceback."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
     keep_freed_memory()
     keep_programs()
@@ -143,16 +157,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             follow(chosen, found, devices)
             return 0
         folder = options.runs / (options.name or chosen.name)
-        experiment = Experiment(chosen, found, folder, console, devices)
-        experiment.train(options.minutes)
-        report = experiment.report(decoding)
+        if chosen.members > 1:
+            members = Members(chosen, found, folder, arguments)
+            members.train(options.at_once, lambda line: console.print(line, markup=False, highlight=False))
+            report = members.report()
+        else:
+            experiment = Experiment(chosen, found, folder, console, devices)
+            experiment.train(options.minutes)
+            report = experiment.report(decoding)
     except (OSError, ValueError, FloatingPointError) as error:
         return failed("ud.py", error)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from the last evaluation")
         return 130
     console.print(report.to_markdown(), markup=False, highlight=False)
-    console.print(f"all in {experiment.run.folder}", highlight=False)
+    console.print(f"all in {folder.resolve()}", highlight=False)
     return 0
 
 

@@ -1,0 +1,38 @@
+"""ud.py in processes of its own, each of which has all its memory for itself."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+Train = Callable[[Sequence[str]], int]
+"""Runs the command line of ud.py; its exit status."""
+STOPPED = 130
+"""The exit status of a run that was interrupted."""
+
+
+def train(arguments: Sequence[str]) -> int:
+    """Run it as from the command line."""
+    return subprocess.run(_command(arguments), env=_environment(), check=False).returncode
+
+
+def train_beside(arguments: Sequence[str], processes: int, tell: Callable[[str], None]) -> int:
+    """Run it on its share of the cores where so many processes run at once; `tell` is told its lines."""
+    threads = {"NPROC": str(max(1, (os.cpu_count() or 1) // processes))}
+    with subprocess.Popen(
+        _command(arguments), env=_environment() | threads, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            tell(line.rstrip("\n"))
+    return process.returncode
+
+
+def _command(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "experiments.ud", *arguments]
+
+
+def _environment() -> dict[str, str]:
+    root = str(Path(__file__).resolve().parent.parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}

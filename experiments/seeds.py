@@ -1,0 +1,103 @@
+"""A run of several parsers: members that differ in their seeds, trained apart, that parse together."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from experiments.config import Config
+from experiments.decoding import Decoding
+from experiments.ensemble import evaluated, gains, together
+from experiments.page import write_page
+from experiments.processes import STOPPED, train_beside
+from experiments.report import Report, Training
+from experiments.runs import settle
+from experiments.trained_model import TrainedModel
+from experiments.treebank import Treebank
+
+Tell = Callable[[str], None]
+TrainMember = Callable[[Sequence[str], int, Tell], int]
+"""Runs the command line of ud.py where so many run at once, and tells its lines; its exit status."""
+
+
+class Members:
+    """The members of a run, in folders of their own within its folder, each a run of ud.py like any other.
+
+    Args:
+        config: the run's; seed s of m members has the seeds (s - 1) m + 1 to s m, so that runs share none.
+        treebank: what they are trained on.
+        folder: the run's folder.
+        arguments: the command line of ud.py that asks for the run.
+    """
+
+    def __init__(self, config: Config, treebank: Treebank, folder: Path, arguments: Sequence[str]) -> None:
+        self.config = replace(config, treebank=treebank.checksum)
+        self.treebank, self.folder, self.arguments = treebank, folder, arguments
+        last = config.seed * config.members
+        self.seeds = range(last - config.members + 1, last + 1)
+        settle(folder, self.config)
+
+    def train(self, at_once: int, tell: Tell, train: TrainMember = train_beside) -> None:
+        """Train those that are not finished, so many at once.
+
+        Raises:
+            ValueError: one has failed; what it said was told.
+            KeyboardInterrupt: one was interrupted.
+        """
+
+        def one(seed: int) -> int:
+            def prefixed(line: str) -> None:
+                tell(f"seed {seed}: {line}")
+
+            return train(self._arguments(seed), at_once, prefixed)
+
+        with ThreadPoolExecutor(at_once) as threads:
+            statuses = dict(zip(missing := self._missing(), threads.map(one, missing), strict=True))
+        if STOPPED in statuses.values():
+            raise KeyboardInterrupt
+        if failed := [str(seed) for seed, status in statuses.items() if status]:
+            raise ValueError(f"seed {' and '.join(failed)} failed: when this is mended, the same command goes on")
+
+    def _arguments(self, seed: int) -> list[str]:
+        own = "--members", "1", "--seed", str(seed), "--runs", str(self.folder), "--name", self._name(seed)
+        return [*self.arguments, *own]
+
+    def _name(self, seed: int) -> str:
+        return f"seed-{seed}"
+
+    def _missing(self) -> list[int]:
+        return [seed for seed in self.seeds if not self._is_finished(self.folder / self._name(seed))]
+
+    def _is_finished(self, folder: Path) -> bool:
+        """Whether it has a report, and that not of an earlier epoch, after --minutes."""
+        if not (folder / "report.json").is_file():
+            return False
+        return len((folder / "log.jsonl").read_text(encoding="utf-8").splitlines()) == self.config.epochs
+
+    def report(self) -> Report:
+        """Parse dev and test; write the trees, report.md with what is gained over each member, .json and .html."""
+        folders = [self.folder / self._name(seed) for seed in self.seeds]
+        splits = self.treebank.evaluated()
+        models = {folder.name: TrainedModel.load(folder) for folder in folders}
+        ensemble = together(models, splits.values(), "marginals", None)
+        start, evaluations, scores = time.perf_counter(), {}, {}
+        for split, gold in splits.items():
+            evaluations[split], scores[split] = evaluated(ensemble, gold, self.folder / f"{split}.conllu")
+        seconds = {"evaluation": {"together": time.perf_counter() - start}}
+        report = Report(self.config, Decoding(), _training(folders), evaluations, {}, seconds, gains(scores))
+        report.write(self.folder, "")
+        write_page(self.folder, "", splits)
+        return report
+
+
+def _training(folders: Sequence[Path]) -> Training:
+    """Epochs and speed in the mean of all, minutes in sum."""
+    found: list[dict[str, Any]] = [
+        json.loads((folder / "report.json").read_text(encoding="utf-8"))["training"] for folder in folders
+    ]
+    epochs, minutes, speeds = ([own[name] for own in found] for name in found[0])
+    return Training(round(mean(epochs)), sum(minutes), mean(speeds))

@@ -1,0 +1,103 @@
+"""A run of several parsers that differ in their seeds."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from training_cases import TINY, small_treebank
+
+from experiments import ud
+from experiments.config import Config
+from experiments.decoding import Decoding
+from experiments.parsers import check
+from experiments.seeds import Members, Tell
+from experiments.sentences import read
+from experiments.table4 import finished
+from experiments.treebank import Treebank
+
+CONFIG = replace(TINY, lang="xyz", parser="mst", loss="nll", tags="on", members=2, seed=2, epochs=1)
+SIZES = [
+    f"{name}={getattr(CONFIG, name)}"
+    for name in (
+        *("word_vectors", "character_vectors", "character_states", "states", "layers", "scorer_features"),
+        *("labeler_features", "words_per_batch", "max_shapes", "learning_rate"),
+    )
+]
+
+
+@pytest.fixture
+def treebank(tmp_path: Path) -> Treebank:
+    return small_treebank(tmp_path, tmp_path, "xyz")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    chosen = ["--lang", "xyz", "--parser", "mst", "--loss", "nll", "--tags", "on", "--epochs", "1", "--members", "2"]
+    return [*chosen, "--seed", "2", "--treebanks", str(tmp_path), "--runs", str(tmp_path / "runs"), "--set", *SIZES]
+
+
+def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_path: Path, command: list[str]) -> None:
+    assert ud.config(ud.parser().parse_args(command)) == CONFIG
+    asked: list[tuple[int, int, int]] = []
+    told: list[str] = []
+
+    def train(arguments: Sequence[str], at_once: int, tell: Tell) -> int:
+        config = ud.config(ud.parser().parse_args(arguments))
+        asked.append((config.seed, config.members, at_once))
+        if asked == [(3, 1, 1), (4, 1, 1)]:
+            tell("no room")
+            return 1
+        return ud.main(arguments)
+
+    folder = tmp_path / "runs" / CONFIG.name
+    members = Members(CONFIG, treebank, folder, command)
+    with pytest.raises(ValueError, match="seed 4 failed: when this is mended, the same command goes on"):
+        members.train(1, told.append, train)
+    assert told == ["seed 4: no room"]
+    members.train(2, told.append, train)
+    assert asked == [(3, 1, 1), (4, 1, 1), (4, 1, 2)]
+    report = members.report()
+    alone = [json.loads((folder / f"seed-{seed}" / "report.json").read_text()) for seed in (3, 4)]
+    together = json.loads((folder / "report.json").read_text())
+    assert together["training"]["minutes"] == pytest.approx(sum(own["training"]["minutes"] for own in alone))
+    dev, test = (100 * report.evaluations[split].all.uas for split in ("dev", "test"))
+    assert together["results"]["dev"]["groups"]["all"]["uas"] == dev
+    (row,) = finished(folder.parent).values()
+    assert (row["parser"], row["dev UAS"], row["test UAS"]) == ("mst", dev, test) and "members: 2" in row["changes"]
+    first, second = (own["results"]["dev"]["groups"]["all"] for own in alone)
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    assert f"| seed-3 | {first['uas']:.2f} | {first['las']:.2f} |" in text and "Members" in text
+    assert f"| more than the best | {dev - max(first['uas'], second['uas']):+.2f} |" in text
+    assert len(read(folder / "dev.conllu")) == 15 and "seed 2" in (folder / "report.html").read_text(encoding="utf-8")
+    members.train(2, told.append, train)
+    assert len(asked) == 3
+
+
+def test_another_configuration_is_refused(treebank: Treebank, tmp_path: Path, command: list[str]) -> None:
+    Members(CONFIG, treebank, tmp_path / "run", command)
+    with pytest.raises(ValueError, match="members: 3, not 2"):
+        Members(replace(CONFIG, members=3), treebank, tmp_path / "run", command)
+
+
+@pytest.mark.parametrize(
+    ("config", "decoding", "told"),
+    [
+        (Config(members=0), Decoding(), "--members 0: expected 1, or more"),
+        (Config(members=2), Decoding("mbr"), "leave --decode"),
+        (Config(members=2, parser="eisner", pseudo_projective="head"), Decoding(), "cannot be summed"),
+    ],
+)
+def test_what_does_not_go_together(config: Config, decoding: Decoding, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        check(config, decoding)
+
+
+@pytest.mark.slow
+def test_members_have_processes_of_their_own(
+    treebank: Treebank, tmp_path: Path, command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ud.main([*command, "--at-once", "2"]) == 0
+    printed = capfd.readouterr().out
+    assert "seed 3: epoch   1/1" in printed and "seed 4: epoch   1/1" in printed and "2 parsers by" in printed
