@@ -19,9 +19,10 @@ def train(arguments: Sequence[str]) -> int:
 
 def train_beside(arguments: Sequence[str], processes: int, tell: Callable[[str], None]) -> int:
     """Run it on its share of the cores where so many processes run at once; `tell` is told its lines."""
-    threads = {"NPROC": str(max(1, (os.cpu_count() or 1) // processes))}
+    threads = str(max(1, (os.cpu_count() or 1) // processes))
+    own = {"NPROC": threads, "COLUMNS": "120"}  # XLA's threads, and rich's width where there is no terminal
     with subprocess.Popen(
-        _command(arguments), env=_environment() | threads, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        _command(arguments), env=_environment() | own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:

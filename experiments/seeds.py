@@ -42,21 +42,23 @@ class Members:
         settle(folder, self.config)
 
     def train(self, at_once: int, tell: Tell, train: TrainMember = train_beside) -> None:
-        """Train those that are not finished, so many at once.
+        """Train those that are not finished, so many at once; when one fails, no other is begun.
 
         Raises:
             ValueError: one has failed; what it said was told.
             KeyboardInterrupt: one was interrupted.
         """
+        statuses: dict[int, int] = {}
 
-        def one(seed: int) -> int:
+        def one(seed: int) -> None:
             def prefixed(line: str) -> None:
                 tell(f"seed {seed}: {line}")
 
-            return train(self._arguments(seed), at_once, prefixed)
+            if not any(statuses.values()):
+                statuses[seed] = train(self._arguments(seed), at_once, prefixed)
 
         with ThreadPoolExecutor(at_once) as threads:
-            statuses = dict(zip(missing := self._missing(), threads.map(one, missing), strict=True))
+            list(threads.map(one, self._missing()))
         if STOPPED in statuses.values():
             raise KeyboardInterrupt
         if failed := [str(seed) for seed, status in statuses.items() if status]:

@@ -159,7 +159,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = options.runs / (options.name or chosen.name)
         if chosen.members > 1:
             members = Members(chosen, found, folder, arguments)
-            members.train(options.at_once, lambda line: console.print(line, markup=False, highlight=False))
+            members.train(
+                options.at_once, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True)
+            )
             report = members.report()
         else:
             experiment = Experiment(chosen, found, folder, console, devices)
