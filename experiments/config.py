@@ -99,7 +99,7 @@ class Config:
             ['layers: 3, not 2', 'exchange: 0.2, not 0.0']
             >>> Config().set(["layers=many"])  # doctest: +ELLIPSIS
             Traceback (most recent call last):
-            ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being seed, min_count, ...
+            ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being seed, members, ...
         """
         numbers = {name: value for name, value in asdict(self).items() if isinstance(value, int | float)}
         found: dict[str, Any] = {}
