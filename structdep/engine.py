@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.experimental.xla_metadata import set_xla_metadata
 
 from structdep.deduction import Atom
 from structdep.groups import Group
@@ -140,10 +141,12 @@ class Stages:
     def __call__(self, compute: Callable[[], Result]) -> Result:
         if jax.default_backend() != "cpu":
             return compute()
-        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
-        width = self.width
-        result: Result
-        result, self.width = lax.cond(width >= 0, lambda: (compute(), width), lambda: (zeros, width + 1))
+        def stage() -> tuple[Result, jax.Array]:
+            with set_xla_metadata(inlineable="true"):
+                return compute(), self.width + 0
+
+        with set_xla_metadata(inlineable="false"):
+            result, self.width = jax.jit(stage)()
         return result
 
 
