@@ -19,7 +19,7 @@ from structdep.plan import Block, Plan
 from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
-from structdep.views import Key, View
+from structdep.views import Key, View, unions
 
 Result = TypeVar("Result")
 Arrays = dict[Any, Any]
@@ -39,12 +39,15 @@ class Step:
 
     def reader(self, arrays: Arrays, width: jax.Array, stages: Stages) -> Reader:
         """What reads the factors. Rows that are picked here and there are stored side by side first."""
-        picking = dict.fromkeys(view for views, _ in self.products for view in views if view.picks)
-        picked = stages(lambda: [view.pick(arrays[view.key], width) for view in picking]) if picking else []
-        boxes = dict(zip(picking, picked, strict=True))
+        picking = unions(view for views, _ in self.products for view in views if view.picks)
+        picked = stages(lambda: [one.view.pick(arrays[one.view.key], width) for one in picking]) if picking else []
+        boxes = {view: (one, rows) for one, rows in zip(picking, picked, strict=True) for view in one.members}
 
         def factor(view: View) -> Any:
-            return view.arrange(boxes[view]) if view in boxes else view.read(arrays[view.key], width)
+            if view not in boxes:
+                return view.read(arrays[view.key], width)
+            one, rows = boxes[view]
+            return view.arrange(one.rows_of(view, rows))
 
         return lambda: [([factor(view) for view in views], summed) for views, summed in self.products]
 
@@ -182,8 +185,10 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
                 for (views, _), factors in zip(step.products, pulled, strict=True):
                     for view, factor in zip(views, factors, strict=True):
                         shares.setdefault(view, []).append(factor)
-                for view, factors in shares.items():
-                    state = state | {view.key: view.add(state[view.key], _total(factors), stages.width)}
+                totals = {view: _total(factors) for view, factors in shares.items()}
+                for one in unions(totals):
+                    key = one.view.key
+                    state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
             return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)

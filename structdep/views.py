@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -56,6 +58,20 @@ class View:
         """Whether its rows are not neighbours in the array."""
         return self.box_rows != list(range(len(self.rows))) and max(self.box_rows) > 0
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The array and the box in it, whatever its rows."""
+        return self.key, tuple(dim[:3] for dim in self.dims[1:])
+
+    @property
+    def own_rows(self) -> tuple[int, ...]:
+        """The rows of the box: one if all rows of the grid read the same."""
+        return self.rows if self.dims[0].axis is not None else self.rows[:1]
+
+    def with_rows(self, rows: Sequence[int]) -> View:
+        """The same box with these rows."""
+        return replace(self, dims=(Dim(min(rows), 0, len(rows), 0), *self.dims[1:]), rows=tuple(rows))
+
     def read(self, source: Any, width: jax.Array | int) -> Any:
         """The box at this width, its axes moved to their places in the grid."""
         return self.arrange(self.pick(source, width))
@@ -69,8 +85,16 @@ class View:
         return jax.tree.map(self._to_grid, picked)
 
     def _pick(self, box: jax.Array) -> jax.Array:
-        """From rows of the array to rows of the grid."""
-        return box.at[np.array(self.box_rows)].get(mode="promise_in_bounds") if self.picks else box
+        """From rows of the array to rows of the grid, without axes of size 1: XLA would copy them to their layout."""
+        box = box.reshape(box.shape[0], *self._sizes, *box.shape[len(self.dims) :])
+        if not self.picks:
+            return box
+        return box.at[np.array(self.box_rows)].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Those of a picked box, but for its rows."""
+        return [dim.size for dim in self.dims[1:] if dim.size > 1]
 
     def _put(self, picked: jax.Array) -> jax.Array:
         """From rows of the grid to rows of the array, where they are added up: the transpose of `_pick`."""
@@ -86,7 +110,7 @@ class View:
         return total
 
     def _to_grid(self, box: jax.Array) -> jax.Array:
-        trailing = box.shape[len(self.dims) :]
+        trailing = box.shape[1 + len(self._sizes) :]
         kept = [d.axis for d in self.dims if d.axis is not None]
         box = box.reshape([d.size for d in self.dims if d.axis is not None] + list(trailing))
         order = sorted(range(len(kept)), key=lambda m: kept[m])
@@ -110,14 +134,43 @@ class View:
 
         return jax.tree.map(update, target, value)
 
-    def add(self, target: Any, value: Any, width: jax.Array | int) -> Any:
-        """The array with `value` added to the box at this width: the transpose of `read`."""
+    def flatten(self, value: Any) -> Any:
+        """The transpose of `arrange`: a box, whose axes lie as in the stored array."""
+        return jax.tree.map(self._from_grid, value)
+
+    def add(self, target: Any, picked: Any, width: jax.Array | int) -> Any:
+        """The array with a flattened box added to the one at this width: the transpose of `pick`."""
 
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            box = self._box(leaf, width) + self._put(self._from_grid(new))
-            return _replace(leaf, box, self._corner(leaf, width))
+            return _replace(leaf, self._box(leaf, width) + self._put(new), self._corner(leaf, width))
 
-        return jax.tree.map(update, target, value)
+        return jax.tree.map(update, target, picked)
+
+
+class Union(NamedTuple):
+    """Views of one box that differ in rows, and one `view` that has all of their rows, one after the other."""
+
+    view: View
+    members: tuple[View, ...]
+
+    def rows_of(self, member: View, picked: Any) -> Any:
+        """What `view` picked, for one of them."""
+        start = sum(len(one.own_rows) for one in self.members[: self.members.index(member)])
+        return jax.tree.map(itemgetter(slice(start, start + len(member.own_rows))), picked)
+
+    def join(self, values: Mapping[View, Any]) -> Any:
+        """The transpose of `rows_of` for all members, for values over the grid."""
+        parts = [member.flatten(values[member]) for member in self.members]
+        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
+
+
+def unions(views: Iterable[View]) -> list[Union]:
+    """Views of the same boxes together, so that each box is read, or written, once."""
+    places: dict[tuple[Any, ...], dict[View, None]] = {}
+    for view in views:
+        places.setdefault(view.place, {})[view] = None
+    members = [tuple(those) for those in places.values()]
+    return [Union(those[0].with_rows([row for view in those for row in view.own_rows]), those) for those in members]
 
 
 def _replace(leaf: jax.Array, box: jax.Array, corner: list[Any]) -> jax.Array:
