@@ -38,10 +38,10 @@ class View:
     rows: tuple[int, ...]
 
     def _corner(self, leaf: jax.Array, width: jax.Array | int) -> list[Any]:
-        corner = [d.start + d.slope * width if d.slope else d.start for d in self.dims]
+        corner = [_affine(dim.start, dim.slope, width) for dim in self.dims]
         if self.key[0] == "=" and leaf.shape[1] == 1:  # a slab: it has the current width alone
-            corner[1] = 0
-        return corner + [0] * (leaf.ndim - len(corner))
+            corner[1] = np.int32(0)
+        return corner + [np.int32(0)] * (leaf.ndim - len(corner))
 
     def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
         sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
@@ -171,6 +171,16 @@ def unions(views: Iterable[View]) -> list[Union]:
         places.setdefault(view.place, {})[view] = None
     members = [tuple(those) for those in places.values()]
     return [Union(those[0].with_rows([row for view in those for row in view.own_rows]), those) for those in members]
+
+
+def _affine(start: int, slope: int, width: jax.Array | int) -> Any:
+    """`start + slope * width`, by operations that are quickly traced: there are thousands."""
+    if not slope or isinstance(width, int):
+        return np.int32(start + slope * width) if slope else np.int32(start)
+    if abs(slope) != 1:
+        return start + slope * width
+    sign = lax.add if slope == 1 else lax.sub
+    return width if (start, slope) == (0, 1) else sign(np.int32(start), width)
 
 
 def _replace(leaf: jax.Array, box: jax.Array, corner: list[Any]) -> jax.Array:
