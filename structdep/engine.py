@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -133,9 +134,9 @@ def _is_large(read: Reader) -> bool:
 class Stages:
     """Stages one after the other, at one width.
 
-    On CPUs, XLA does not look across the branches of a condition that it cannot foresee. Each hands `width` on, so what
-    is written at this `width` is written after all that was read: else XLA copies whole charts, as a read may still
-    come. Elsewhere XLA is left alone.
+    On CPUs each is a call that XLA does not inline, so that it neither merges stages nor computes one again. Each hands
+    `width` on, so what is written at this `width` is written after all that was read: else XLA copies whole charts, as
+    a read may still come. Elsewhere XLA is left alone.
     """
 
     def __init__(self, width: jax.Array) -> None:
@@ -144,13 +145,19 @@ class Stages:
     def __call__(self, compute: Callable[[], Result]) -> Result:
         if jax.default_backend() != "cpu":
             return compute()
+
         def stage() -> tuple[Result, jax.Array]:
-            with set_xla_metadata(inlineable="true"):
+            with _inlineable("true"):
                 return compute(), self.width + 0
 
-        with set_xla_metadata(inlineable="false"):
+        with _inlineable("false"):
             result, self.width = jax.jit(stage)()
         return result
+
+
+def _inlineable(value: str) -> AbstractContextManager[Any]:
+    """For calls in this context, what XLA's inliner looks for."""
+    return set_xla_metadata(inlineable=value)  # type: ignore[no-untyped-call]
 
 
 def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -179,20 +186,27 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
             width = hi - count
             stages = Stages(width)
             state = state | own
+            shares: dict[View, list[Any]] = {}
             for step in reversed(steps):
+                state = _add(state, shares, {target.key for target in step.targets}, stages)
                 pulled = _pull_back(step, arrays, state, semiring, width, stages)
-                shares: dict[View, list[Any]] = {}
                 for (views, _), factors in zip(step.products, pulled, strict=True):
                     for view, factor in zip(views, factors, strict=True):
                         shares.setdefault(view, []).append(factor)
-                totals = {view: _total(factors) for view, factors in shares.items()}
-                for one in unions(totals):
-                    key = one.view.key
-                    state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
+            state = _add(state, shares, {view.key for view in shares}, stages)
             return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
     return {key: state[key] for key in tables}
+
+
+def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], stages: Stages) -> Arrays:
+    """The state with the shares in the arrays of some keys, which are used up."""
+    totals = {view: _total(shares.pop(view)) for view in list(shares) if view.key in keys}
+    for one in unions(totals):
+        key = one.view.key
+        state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
+    return state
 
 
 def _pull_back(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ class View:
     @property
     def picks(self) -> bool:
         """Whether its rows are not neighbours in the array."""
-        return self.box_rows != list(range(len(self.rows))) and max(self.box_rows) > 0
+        return self.dims[0].axis is not None and self.box_rows != list(range(len(self.rows)))
 
     @property
     def place(self) -> tuple[Any, ...]:
