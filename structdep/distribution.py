@@ -114,7 +114,7 @@ class TreeDistribution:
     def k_best(self, k: int) -> Best:
         """The k best trees, all different, from the best down; labelled trees differ if their labels do."""
         scores, pull = jax.vjp(lambda t: replace(self, scores=t)._inside(KBest(k)), self._tables())
-        seeds = jnp.moveaxis(jnp.broadcast_to(jnp.eye(k, dtype=scores.dtype), (*scores.shape, k)), -1, 0)
+        seeds = jnp.moveaxis(jnp.ones_like(scores)[..., None] * jnp.eye(k, dtype=scores.dtype), -1, 0)
         (uses,) = jax.vmap(pull)(seeds)
         scores = jnp.moveaxis(scores, -1, 0)
         heads = jnp.argmax(uses["arc"][..., 1:], axis=-2).astype(jnp.int32)

@@ -26,7 +26,7 @@ from structdep.scores import Tables, is_sound, nan_unless, problem
 from structdep.semirings import MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
-from structdep.systems import System, run
+from structdep.systems import System, on_devices, run
 from structdep.traceback import derivation
 
 GROUP_BYTES = {"cpu": 1 << 25}
@@ -122,6 +122,7 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
 
 @run.register(DeductionSystem)
 @partial(jax.jit, static_argnums=(0, 1, 2))
+@on_devices
 def run_chart(
     system: DeductionSystem,
     semiring: Semiring,

@@ -6,14 +6,18 @@ A class of trees is declared by rules (`DeductionSystem`, run as a chart) or kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import singledispatch
+from collections.abc import Callable, Mapping
+from functools import partial, singledispatch, wraps
 from typing import Any, Protocol, runtime_checkable
 
 import jax
+from jax.sharding import AxisType, PartitionSpec, auto_axes
 
 from structdep.deduction import Score
 from structdep.semirings import Semiring
+
+Run = Callable[..., tuple[Any, dict[str, Any]]]
+"""What answers for a class of trees: see `run`."""
 
 
 @runtime_checkable
@@ -53,6 +57,26 @@ def run(
     numbers in `SingleRoot`, whose grades are joined in the uses.
     """
     raise TypeError(f"nothing has been registered with structdep.systems.run to run {system.name}")
+
+
+def on_devices(function: Run) -> Run:
+    """Decorates what runs a class of trees: where axes of a mesh are explicit, XLA decides how devices share its work.
+
+    The results are then shared as the batch is.
+    """
+
+    @wraps(function)
+    def shared(
+        system: System, semiring: Semiring, want: str, tables: dict[str, Any], *arrays: Any, **named: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        answer = partial(function, system, semiring, want)
+        batch = jax.typeof(jax.tree.leaves(tables)[0]).sharding
+        if AxisType.Explicit in batch.mesh.axis_types:
+            sharing = PartitionSpec(*batch.spec[:1])  # type: ignore[no-untyped-call]
+            answer = auto_axes(answer, out_sharding=sharing)
+        return answer(tables, *arrays, **named)
+
+    return shared
 
 
 def check_system(system: object) -> None:

@@ -71,6 +71,35 @@ def charts(devices: int) -> list[str]:
     return wrong
 
 
+def explicit(devices: int) -> list[str]:
+    """What is wrong with queries where the mesh has explicit axes, as `jax.make_mesh` makes them."""
+    mesh = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Explicit,))
+    rng, batch = np.random.default_rng(0), 2 * devices
+    scores, lengths = rng.normal(size=(batch, 5, 5)).astype(np.float32), rng.integers(1, 5, batch)
+    heads = np.asarray(sd.argmax(sd.charts.eisner(), -scores, lengths))
+    nll = jax.grad(lambda *arrays: sd.losses.nll(sd.charts.eisner(), *arrays).sum())
+    queries: dict[str, Callable[..., jax.Array]] = {
+        "argmax": lambda scores, heads, lengths: sd.argmax(sd.charts.eisner(), scores, lengths),
+        "spanning": lambda scores, heads, lengths: sd.argmax(sd.spanning.all_trees(), scores, lengths),
+        "gradient": nll,
+        "sample": lambda scores, heads, lengths: sd.sample(sd.charts.eisner(), scores, jax.random.key(0), lengths),
+        "2-best": lambda scores, heads, lengths: (
+            sd.TreeDistribution(sd.charts.eisner(), scores, lengths).k_best(2).scores.T
+        ),
+    }
+    wrong = []
+    for name, query in queries.items():
+        expected = jax.jit(query)(scores, heads, lengths)
+        with jax.set_mesh(mesh):
+            shared = NamedSharding(mesh, PartitionSpec("batch"))
+            found = jax.jit(query)(*jax.device_put((scores, heads, lengths), shared))
+        if not np.allclose(found, expected, atol=1e-6):
+            wrong.append(f"{name}: other values")
+        if not found.sharding.is_equivalent_to(shared, found.ndim):
+            wrong.append(f"{name}: on devices as {found.sharding}")
+    return wrong
+
+
 def command_line(arguments: list[str]) -> int:
     """`ud.py` with a small model and treebank."""
     ud.config = lambda options: CONFIG
@@ -82,7 +111,7 @@ def command_line(arguments: list[str]) -> int:
 def main(case: str, *arguments: str) -> int:
     if case == "ud":
         return command_line(list(arguments))
-    cases: dict[str, Callable[[int], Any]] = {"losses": losses, "charts": charts}
+    cases: dict[str, Callable[[int], Any]] = {"losses": losses, "charts": charts, "explicit": explicit}
     print(json.dumps([cases[case](int(devices)) for devices in arguments]))
     return 0
 

@@ -87,6 +87,10 @@ def test_charts_of_a_shared_batch_stay_on_their_devices() -> None:
     assert answer("charts", 8) == [[]]
 
 
+def test_queries_of_a_batch_that_is_shared_by_a_mesh_of_explicit_axes() -> None:
+    assert answer("explicit", 4) == [[]]
+
+
 def test_one_device_and_one_process_are_as_ever() -> None:
     with jax.set_mesh(Devices(1).mesh):
         assert parts() == 1

@@ -13,7 +13,7 @@ from structdep.greedy.parsers import parse
 from structdep.greedy.parts import Parts, SecondOrder
 from structdep.scores import is_sound, nan_unless
 from structdep.semirings import MaxPlus, Semiring
-from structdep.systems import run
+from structdep.systems import on_devices, run
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ def second_order(
 
 @run.register(GreedyTrees)
 @partial(jax.jit, static_argnums=(0, 1, 2))
+@on_devices
 def run_greedily(
     system: GreedyTrees,
     semiring: Semiring,

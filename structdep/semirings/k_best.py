@@ -34,7 +34,7 @@ class KBest(Semiring):
         return self.zeros(shape, dtype).at[..., 0].set(0)
 
     def lift(self, name: str, table: jax.Array) -> jax.Array:
-        return self.zeros(table.shape, table.dtype).at[..., 0].set(table)
+        return jnp.pad(table[..., None], [(0, 0)] * table.ndim + [(0, self.k - 1)], constant_values=-jnp.inf)
 
     def times(self, a: jax.Array, b: jax.Array) -> jax.Array:
         """The best sums of one of each; the i-th of one and the j-th of the other have i·j - 1 better ones."""

@@ -19,7 +19,7 @@ from structdep.spanning.k_best import k_best_trees, score_of
 from structdep.spanning.matrix_tree import log_partition
 from structdep.spanning.mst import best_tree
 from structdep.spanning.sampling import random_tree
-from structdep.systems import run
+from structdep.systems import on_devices, run
 from structdep.trees import heads_to_arcs
 
 
@@ -70,6 +70,7 @@ def all_trees(single_root: bool = False) -> SpanningTrees:
 
 @run.register(SpanningTrees)
 @partial(jax.jit, static_argnums=(0, 1, 2))
+@on_devices
 def run_all_trees(
     system: SpanningTrees,
     semiring: Semiring,
