@@ -38,10 +38,12 @@ class View:
     rows: tuple[int, ...]
 
     def _corner(self, leaf: jax.Array, width: jax.Array | int) -> list[Any]:
-        corner = [_affine(dim.start, dim.slope, width) for dim in self.dims]
+        """`start + slope * width` of each axis, by operations that are quickly traced: there are thousands."""
+        constant = np.int32 if isinstance(width, int) else width.dtype.type
+        corner = [_affine(constant(dim.start), dim.slope, width) for dim in self.dims]
         if self.key[0] == "=" and leaf.shape[1] == 1:  # a slab: it has the current width alone
-            corner[1] = np.int32(0)
-        return corner + [np.int32(0)] * (leaf.ndim - len(corner))
+            corner[1] = constant(0)
+        return corner + [constant(0)] * (leaf.ndim - len(corner))
 
     def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
         sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
@@ -173,14 +175,14 @@ def unions(views: Iterable[View]) -> list[Union]:
     return [Union(those[0].with_rows([row for view in those for row in view.own_rows]), those) for those in members]
 
 
-def _affine(start: int, slope: int, width: jax.Array | int) -> Any:
-    """`start + slope * width`, by operations that are quickly traced: there are thousands."""
-    if not slope or isinstance(width, int):
-        return np.int32(start + slope * width) if slope else np.int32(start)
-    if abs(slope) != 1:
+def _affine(start: Any, slope: int, width: jax.Array | int) -> Any:
+    if not slope:
+        return start
+    if isinstance(width, int) or abs(slope) != 1:
         return start + slope * width
-    sign = lax.add if slope == 1 else lax.sub
-    return width if (start, slope) == (0, 1) else sign(np.int32(start), width)
+    if slope == -1:
+        return lax.sub(start, width)
+    return lax.add(start, width) if start else width
 
 
 def _replace(leaf: jax.Array, box: jax.Array, corner: list[Any]) -> jax.Array:
