@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from math import prod
 from typing import Any
 
 import jax
@@ -49,15 +50,23 @@ def _positions(atom: Atom, at: Bindings) -> list[jax.Array]:
 def _look_up(array: Any, index: Sequence[Any], semiring: Semiring) -> Any:
     """The elements of the array at this index, for each sentence; zero wherever it lies outside."""
     sizes = jax.tree.leaves(array)[0].shape
-    exists = reduce(jnp.logical_and, [(0 <= i) & (i < size) for i, size in zip(index, sizes, strict=False)])
-    batch = jnp.arange(sizes[len(index)])
-    clipped = [jnp.clip(i, 0, size - 1) for i, size in zip(index, sizes, strict=False)]
+    batch = sizes[len(index)]
+    exists = reduce(jnp.logical_and, [_fits(i, size) for i, size in zip(index, sizes, strict=False)])
+    flat = jnp.arange(batch, dtype=jnp.int32)
+    for axis, i in enumerate(index):
+        flat = flat + jnp.where(_fits(i, sizes[axis]), i, 0) * prod(sizes[axis + 1 : len(index) + 1])
 
     def read(leaf: jax.Array, zero: float) -> jax.Array:
-        value = leaf.at[(*clipped, batch)].get(mode="promise_in_bounds")
+        rows = leaf.reshape(-1, *leaf.shape[len(index) + 1 :])
+        value = rows.at[flat].get(mode="promise_in_bounds", wrap_negative_indices=False)
         return jnp.where(exists.reshape(exists.shape + (1,) * (value.ndim - exists.ndim)), value, zero)
 
     return jax.tree.map(read, array, semiring.zero)
+
+
+def _fits(index: Any, size: int) -> jax.Array:
+    """Whether 0 <= index < size, by one comparison."""
+    return jnp.asarray(index).astype(jnp.uint32) < size
 
 
 def goal_value(

@@ -132,27 +132,34 @@ def _is_large(read: Reader) -> bool:
 
 
 class Stages:
-    """Stages one after the other, at one width.
+    """Stages one after the other, at one width, each computed `apart`.
 
-    On CPUs each is a call that XLA does not inline, so that it neither merges stages nor computes one again. Each hands
-    `width` on, so what is written at this `width` is written after all that was read: else XLA copies whole charts, as
-    a read may still come. Elsewhere XLA is left alone.
+    Each hands `width` on, so what is written at this `width` is written after all that was read: else XLA copies whole
+    charts, as a read may still come.
     """
 
     def __init__(self, width: jax.Array) -> None:
         self.width = width
 
     def __call__(self, compute: Callable[[], Result]) -> Result:
-        if jax.default_backend() != "cpu":
+        result, self.width = apart(lambda: (compute(), self.width + 0))
+        return result
+
+
+def apart(compute: Callable[[], Result]) -> Result:
+    """What the function returns. On CPUs by a call that XLA does not inline, so that it does not compute it again where
+    it is read, nor merges it with other work. Elsewhere XLA is left alone.
+    """
+    if jax.default_backend() != "cpu":
+        return compute()
+
+    def stage() -> Result:
+        with _inlineable("true"):
             return compute()
 
-        def stage() -> tuple[Result, jax.Array]:
-            with _inlineable("true"):
-                return compute(), self.width + 0
-
-        with _inlineable("false"):
-            result, self.width = jax.jit(stage)()
-        return result
+    with _inlineable("false"):
+        result: Result = jax.jit(stage)()
+    return result
 
 
 def _inlineable(value: str) -> AbstractContextManager[Any]:

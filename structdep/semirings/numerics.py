@@ -92,6 +92,12 @@ def window_maxima(x: jax.Array, axis: int) -> list[jax.Array]:
     ]
 
 
+def first_true(x: jax.Array) -> jax.Array:
+    """The number of the first row in which each column is True; that of rows where none is."""
+    numbers = jnp.arange(len(x), dtype=jnp.int32).reshape(-1, *[1] * (x.ndim - 1))
+    return jnp.min(jnp.where(x, numbers, len(x)), axis=0)
+
+
 def window_sums(x: jax.Array, axis: int) -> list[jax.Array]:
     """The sums of windows along an axis."""
     return [_sum(piece, place) for piece, place in windows(x, axis, 8)]

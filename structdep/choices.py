@@ -1,0 +1,186 @@
+"""The products that make an item, how to choose one of them, and where its premises and scores are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import chain
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from structdep.cells import Bindings, chart_value, over_splits, table_value
+from structdep.deduction import Atom, Position
+from structdep.engine import Arrays
+from structdep.groups import Group, Member, align, is_nothing
+from structdep.layout import Layout
+from structdep.plan import Plan
+from structdep.rewriting import summed_variables
+from structdep.scheduling import width_of_axiom
+from structdep.semirings import MaxPlus, Semiring
+from structdep.semirings.numerics import first_true
+
+GOAL = "goal"
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What some products have at one place, if anything: columns `[size, entries]` of integers.
+
+    There is an entry for each product and each item of the family that it makes.
+    """
+
+    columns: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, entries: Sequence[Mapping[str, Sequence[int]]]) -> Slots:
+        return cls({name: np.array([entry[name] for entry in entries], np.int32).T for name in entries[0]})
+
+    def at(self, entry: jax.Array) -> dict[str, jax.Array]:
+        """The columns of one entry in each sentence, `[size, batch]`."""
+        table = jnp.asarray(np.concatenate(list(self.columns.values()))).at[:, entry].get(mode="promise_in_bounds")
+        ends = np.cumsum([len(column) for column in self.columns.values()])
+        return dict(zip(self.columns, jnp.split(table, ends[:-1]), strict=True))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The products that make the items of a family, in one order."""
+
+    plan: Plan
+    group: Group
+    layout: Layout
+
+    @cached_property
+    def member(self) -> np.ndarray:
+        """The number in the group of the item that has each row."""
+        rows = [self.plan.rows.get(fold.conclusion.symbol, 0) for fold in self.group.folds]
+        return np.array([rows.index(row) if row in rows else 0 for row in range(max(rows) + 1)])
+
+    @cached_property
+    def terms(self) -> list[tuple[tuple[Atom, ...], ...]]:
+        return list(self.group.terms)
+
+    @cached_property
+    def summed(self) -> list[tuple[str, ...]]:
+        """For each product, the positions that it sums."""
+        return [summed_variables(self.group.conclusion, tuple(slot[0] for slot in term)) for term in self.terms]
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        own = (p.name for p in self.group.conclusion.positions)
+        return tuple(dict.fromkeys((*own, *chain(*self.summed), "", "n")))
+
+    def choose(
+        self,
+        cell: jax.Array,
+        lengths: jax.Array,
+        tables: Arrays,
+        charts: Arrays,
+        semiring: Semiring,
+        key: jax.Array | None,
+    ) -> tuple[jax.Array, jax.Array]:
+        """The entry of the chosen product, `[batch]`, and the node of each variable, `[variables, batch]`.
+
+        The cells `[1 + arity, batch]` are rows of items, and their positions.
+        """
+        at = dict(zip((p.name for p in self.group.conclusion.positions), cell[1:], strict=False))
+        at |= {"": jnp.zeros_like(lengths), "n": lengths}
+        member = jnp.asarray(self.member)[cell[0]]
+        values = []
+        for term, summed in zip(self.terms, self.summed, strict=True):
+            grid = over_splits(summed, self.layout, at)
+            factors = [self._factor(slot, member, grid, tables, charts, semiring) for slot in term]
+            values.append(reduce(semiring.times, factors).reshape(-1, len(lengths)))
+        every = jnp.concatenate(values)
+        if key is not None:  # the greatest of values with such noise is each with probability exp(value - their sum)
+            every, semiring = every + jax.random.gumbel(key, every.shape, every.dtype), MaxPlus()
+        flat = first_true(every == semiring.fold(lambda: [([every], 1)]))
+        starts = np.cumsum([0, *(self.layout.nodes ** len(summed) for summed in self.summed)])
+        number = (flat >= starts[1:-1, None]).sum(0)
+        split = flat - jnp.asarray(starts)[number]
+        nodes = jnp.stack([self._node(name, number, split, at) for name in self.variables])
+        return number * len(self.group.folds) + member, nodes
+
+    def _factor(
+        self,
+        slot: tuple[Atom, ...],
+        member: jax.Array,
+        at: Bindings,
+        tables: Arrays,
+        charts: Arrays,
+        semiring: Semiring,
+    ) -> jax.Array:
+        """The values of a factor: of an item in the row that the member of the group has, or of the score it has."""
+        if slot[0].is_item:
+            family, rows = self.plan.places(slot)
+            return chart_value(charts, family, jnp.asarray(rows)[member], slot[0], at, self.layout, semiring)
+        scores = tuple(dict.fromkeys(slot))
+        values = jnp.stack([table_value(tables[atom.symbol.name], atom, at, semiring) for atom in scores])
+        which = jnp.asarray([scores.index(atom) for atom in slot])[member]
+        which = which[(None,) * (values.ndim - 1)]
+        return jnp.take_along_axis(values, which, axis=0, mode="promise_in_bounds")[0]
+
+    def _node(self, name: str, number: jax.Array, split: jax.Array, at: dict[str, jax.Array]) -> jax.Array:
+        if name in at:
+            return at[name]
+        strides = [self._stride(name, summed) for summed in self.summed]
+        return split // jnp.asarray(strides)[number] % self.layout.nodes
+
+    def _stride(self, name: str, summed: tuple[str, ...]) -> int:
+        return self.layout.nodes ** (len(summed) - 1 - summed.index(name)) if name in summed else 1
+
+    def premises(self, kinds: Mapping[str, Choices]) -> list[Slots]:
+        """The items of each product: the number of their kind (-1 if none), row, positions, ends, width of an axiom."""
+        numbers = {name: number for number, name in enumerate(kinds)}
+        arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
+        axioms = {axiom.symbol: width_of_axiom(axiom) for axiom in self.plan.system.axioms}
+
+        def column(atom: Atom | None) -> dict[str, Sequence[int]]:
+            if atom is None:
+                return {"kind": [-1], "row": [0], "ends": [0, 0], "axiom": [-1], **self._positions((), arity)}
+            family = self.plan.families[atom.symbol]
+            row, axiom = self.plan.rows[atom.symbol], axioms.get(atom.symbol, -1)
+            places = self._positions(atom.positions, arity)
+            return {"kind": [numbers[family]], "row": [row], "ends": atom.ends, "axiom": [axiom], **places}
+
+        return self._slots(True, column)
+
+    def scores(self, offsets: Mapping[str, int]) -> list[Slots]:
+        """The scores of each product: where their table begins in an array of all (-1 if none), and positions."""
+        arity = max(arity for _, arity in self.plan.system.declared.values())
+
+        def column(atom: Atom | None) -> dict[str, Sequence[int]]:
+            positions = atom.positions if atom else ()
+            strides = [self.layout.nodes**power for power in range(len(positions))][::-1] + [0] * arity
+            offset = offsets[atom.symbol.name] if atom else -1
+            return {"offset": [offset], "strides": strides[:arity], **self._positions(positions, arity)}
+
+        return self._slots(False, column)
+
+    def _slots(self, items: bool, column: Callable[[Atom | None], Mapping[str, Sequence[int]]]) -> list[Slots]:
+        """What the products have, items or scores: the first ones, the second ones, .."""
+        products = [
+            [slot[m] for slot in term if slot[0].is_item is items and not is_nothing(slot[m])]
+            for term in self.terms
+            for m in range(len(self.group.folds))
+        ]
+        most = max(map(len, products))
+        return [Slots.of([column(own[m] if m < len(own) else None) for own in products]) for m in range(most)]
+
+    def _positions(self, positions: Sequence[Position], arity: int) -> dict[str, Sequence[int]]:
+        variables = [self.variables.index(p.name) for p in positions]
+        rest = [0] * (arity - len(positions))
+        return {"variables": variables + rest, "shifts": [p.shift for p in positions] + rest}
+
+
+def choices(plan: Plan, layout: Layout) -> dict[str, Choices]:
+    """Of each family, those that are made last first; then of the goal."""
+    members: dict[str, list[Member]] = {}
+    families = plan.families | {plan.goal.conclusion.symbol: GOAL}
+    for fold in (*plan.items, plan.goal):
+        members.setdefault(families[fold.conclusion.symbol], []).append(Member.of(fold, families))
+    names = [*sorted(members.keys() - {GOAL}, reverse=True), GOAL]
+    return {name: Choices(plan, align(members[name]), layout) for name in names}
