@@ -61,7 +61,7 @@ def _look_up(array: Any, index: Sequence[Any], semiring: Semiring) -> Any:
         value = rows.at[flat].get(mode="promise_in_bounds", wrap_negative_indices=False)
         return jnp.where(exists.reshape(exists.shape + (1,) * (value.ndim - exists.ndim)), value, zero)
 
-    return jax.tree.map(read, array, semiring.zero)
+    return jax.tree.map(read, array, semiring.zero_of(array))
 
 
 def _fits(index: Any, size: int) -> jax.Array:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import chain
+from itertools import chain, product
+from math import prod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +21,7 @@ from structdep.layout import Layout
 from structdep.plan import Plan
 from structdep.rewriting import summed_variables
 from structdep.scheduling import width_of_axiom
-from structdep.semirings import MaxPlus, Semiring
+from structdep.semirings import KBest, MaxPlus, Semiring
 from structdep.semirings.numerics import first_true
 
 GOAL = "goal"
@@ -81,28 +83,36 @@ class Choices:
         charts: Arrays,
         semiring: Semiring,
         key: jax.Array | None,
-    ) -> tuple[jax.Array, jax.Array]:
-        """The entry of the chosen product, `[batch]`, and the node of each variable, `[variables, batch]`.
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """The entry of the chosen product, `[batch]`, the nodes of variables and the ranks of premises, `[.., batch]`.
 
-        The cells `[1 + arity, batch]` are rows of items, and their positions.
+        The cells `[1 + arity, batch]` are rows of items, and their positions. In `KBest` they end with a rank: the
+        product is that of the best value, the second best, .., and each of its premises has such a rank, too.
         """
         at = dict(zip((p.name for p in self.group.conclusion.positions), cell[1:], strict=False))
         at |= {"": jnp.zeros_like(lengths), "n": lengths}
         member = jnp.asarray(self.member)[cell[0]]
-        values = []
-        for term, summed in zip(self.terms, self.summed, strict=True):
+        values: dict[tuple[int, tuple[int, ...]], jax.Array] = {}
+        for number, (term, summed) in enumerate(zip(self.terms, self.summed, strict=True)):
             grid = over_splits(summed, self.layout, at)
             factors = [self._factor(slot, member, grid, tables, charts, semiring) for slot in term]
-            values.append(reduce(semiring.times, factors).reshape(-1, len(lengths)))
-        every = jnp.concatenate(values)
-        if key is not None:  # the greatest of values with such noise is each with probability exp(value - their sum)
-            every, semiring = every + jax.random.gumbel(key, every.shape, every.dtype), MaxPlus()
-        flat = first_true(every == semiring.fold(lambda: [([every], 1)]))
-        starts = np.cumsum([0, *(self.layout.nodes ** len(summed) for summed in self.summed)])
-        number = (flat >= starts[1:-1, None]).sum(0)
-        split = flat - jnp.asarray(starts)[number]
-        nodes = jnp.stack([self._node(name, number, split, at) for name in self.variables])
-        return number * len(self.group.folds) + member, nodes
+            for of_premises, value in _products(factors, semiring):
+                values[number, of_premises] = value.reshape(-1, len(lengths))
+        every = jnp.concatenate(list(values.values()))
+        if isinstance(semiring, KBest):
+            flat = _nth(every, cell[-1], semiring.k)
+        else:
+            if key is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
+                every, semiring = every + jax.random.gumbel(key, every.shape, every.dtype), MaxPlus()
+            flat = first_true(every == semiring.fold(lambda: [([every], 1)]))
+        starts = np.cumsum([0, *map(len, values.values())])
+        which = (flat >= starts[1:-1, None]).sum(0)
+        split = flat - jnp.asarray(starts)[which]
+        chosen = jnp.asarray([number for number, _ in values])[which]
+        nodes = jnp.stack([self._node(name, chosen, split, at) for name in self.variables])
+        most = max(len(own) for _, own in values)
+        ranks = np.array([[*own, *[0] * (most - len(own))] for _, own in values], np.int32)
+        return chosen * len(self.group.folds) + member, nodes, jnp.asarray(ranks)[which].T
 
     def _factor(
         self,
@@ -112,13 +122,13 @@ class Choices:
         tables: Arrays,
         charts: Arrays,
         semiring: Semiring,
-    ) -> jax.Array:
+    ) -> Any:
         """The values of a factor: of an item in the row that the member of the group has, or of the score it has."""
         if slot[0].is_item:
             family, rows = self.plan.places(slot)
             return chart_value(charts, family, jnp.asarray(rows)[member], slot[0], at, self.layout, semiring)
         scores = tuple(dict.fromkeys(slot))
-        values = jnp.stack([table_value(tables[atom.symbol.name], atom, at, semiring) for atom in scores])
+        values = jnp.stack([table_value(tables[atom.symbol.name], atom, at, MaxPlus()) for atom in scores])
         which = jnp.asarray([scores.index(atom) for atom in slot])[member]
         which = which[(None,) * (values.ndim - 1)]
         return jnp.take_along_axis(values, which, axis=0, mode="promise_in_bounds")[0]
@@ -174,6 +184,24 @@ class Choices:
         variables = [self.variables.index(p.name) for p in positions]
         rest = [0] * (arity - len(positions))
         return {"variables": variables + rest, "shifts": [p.shift for p in positions] + rest}
+
+
+def _products(factors: Sequence[Any], semiring: Semiring) -> Iterator[tuple[tuple[int, ...], jax.Array]]:
+    """The product of some factors or, in `KBest`, of its premises by rank: those that can be among the best."""
+    if not isinstance(semiring, KBest):
+        yield (), reduce(semiring.times, factors)
+        return
+    premises = [factor for factor in factors if isinstance(factor, tuple)]
+    rest = [factor for factor in factors if not isinstance(factor, tuple)]
+    for ranks in product(range(semiring.k), repeat=len(premises)):
+        if prod(rank + 1 for rank in ranks) <= semiring.k:
+            yield ranks, sum([own[rank] for own, rank in zip(premises, ranks, strict=True)] + rest)
+
+
+def _nth(values: jax.Array, rank: jax.Array, k: int) -> jax.Array:
+    """The number of the row with the value of a rank, in each column: the same row for no two of the k ranks."""
+    best = jax.lax.top_k(values.T, min(k, len(values)))[1]
+    return jnp.take_along_axis(best, rank[:, None], axis=1, mode="clip")[:, 0]
 
 
 def choices(plan: Plan, layout: Layout) -> dict[str, Choices]:

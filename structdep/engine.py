@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -11,7 +10,6 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.experimental.xla_metadata import set_xla_metadata
 
 from structdep.deduction import Atom
 from structdep.groups import Group
@@ -20,6 +18,7 @@ from structdep.plan import Block, Plan
 from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
+from structdep.semirings.numerics import apart
 from structdep.views import Key, View, unions
 
 Result = TypeVar("Result")
@@ -144,27 +143,6 @@ class Stages:
     def __call__(self, compute: Callable[[], Result]) -> Result:
         result, self.width = apart(lambda: (compute(), self.width + 0))
         return result
-
-
-def apart(compute: Callable[[], Result]) -> Result:
-    """What the function returns. On CPUs by a call that XLA does not inline, so that it does not compute it again where
-    it is read, nor merges it with other work. Elsewhere XLA is left alone.
-    """
-    if jax.default_backend() != "cpu":
-        return compute()
-
-    def stage() -> Result:
-        with _inlineable("true"):
-            return compute()
-
-    with _inlineable("false"):
-        result: Result = jax.jit(stage)()
-    return result
-
-
-def _inlineable(value: str) -> AbstractContextManager[Any]:
-    """For calls in this context, what XLA's inliner looks for."""
-    return set_xla_metadata(inlineable=value)  # type: ignore[no-untyped-call]
 
 
 def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:

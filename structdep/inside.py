@@ -23,11 +23,11 @@ from structdep.deduction import DeductionSystem
 from structdep.engine import Arrays, empty_charts, fill, sweep, table_keys
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, is_sound, nan_unless, problem
-from structdep.semirings import MaxPlus, Semiring, SingleRoot
+from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
 from structdep.systems import System, on_devices, run
-from structdep.traceback import derivation
+from structdep.traceback import derivation, derivations
 
 GROUP_BYTES = {"cpu": 1 << 25}
 """Room for the charts of sentences that are parsed side by side: a few caches on CPUs; more for 16, if need be."""
@@ -162,13 +162,28 @@ def _structure(system: System, semiring: Semiring, tables: Arrays, lengths: jax.
     return run(system, semiring, "value", tables, lengths)[0]
 
 
-_structure.defvjp(
-    lambda system, semiring, *arrays: (_structure(system, semiring, *arrays), arrays),
-    lambda system, semiring, arrays, cotangent: (
-        run(system, semiring, "uses", arrays[0], arrays[1], cotangent)[1],
-        None,
-    ),
-)
+def _forward(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> tuple[Any, tuple[Any, ...]]:
+    if not _has_ranks(system, semiring, tables):
+        return _structure(system, semiring, tables, lengths), (tables, lengths)
+    value, uses = run(system, semiring, "best", tables, lengths)
+    return value, (uses, None)
+
+
+def _backward(system: System, semiring: Semiring, saved: tuple[Any, ...], cotangent: Any) -> tuple[Arrays, None]:
+    arrays, lengths = saved
+    if lengths is not None:
+        return run(system, semiring, "uses", arrays, lengths, cotangent)[1], None
+    of_rank = jnp.stack(cotangent, axis=-1)
+    return {name: (jnp.einsum("b...k,bk->b...", uses, of_rank),) for name, uses in arrays.items()}, None
+
+
+_structure.defvjp(_forward, _backward)
+
+
+def _has_ranks(system: System, semiring: Semiring, tables: Arrays) -> bool:
+    """Whether each of the k best derivations can be traced: where scores have one value, not one for each label."""
+    is_chart = isinstance(semiring, KBest) and isinstance(system, DeductionSystem)
+    return is_chart and all(len(table) == 1 for table in tables.values())
 
 
 def chart_bytes(system: DeductionSystem, scores: Collection[str], words: int) -> int:
@@ -227,6 +242,11 @@ def _parse(
         direct, seeds = seed(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)
         (uses,) = unskew(sweep(made, layout, skewed, charts, seeds, semiring))
         uses = jax.tree.map(jnp.add, uses, direct)
+    elif isinstance(semiring, KBest):
+        value = goal(tables, charts)
+        uses = derivations(
+            made, layout, {name: table for name, (table,) in tables.items()}, charts, lengths, value, semiring
+        )
     else:
         value = goal(tables, charts)
         exists = sound & (value != semiring.zero)

@@ -20,7 +20,7 @@ def skew_all(keys: Iterable[Key], layout: Layout, semiring: Semiring, tables: Ma
 
     def table(key: Key) -> Any:
         joined = reduce(semiring.times, [tables[name] for name in key[1].split()])
-        return jax.tree.map(partial(skew, key=key, layout=layout), joined, semiring.zero)
+        return jax.tree.map(partial(skew, key=key, layout=layout), joined, semiring.zero_of(joined))
 
     return {key: table(key) for key in keys}
 

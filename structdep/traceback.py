@@ -16,16 +16,17 @@ import numpy as np
 from jax import lax
 
 from structdep.choices import GOAL, Choices, choices
-from structdep.engine import Arrays, apart
+from structdep.engine import Arrays
 from structdep.layout import Layout
 from structdep.plan import Plan
-from structdep.semirings import Semiring
+from structdep.semirings import KBest, Semiring
+from structdep.semirings.numerics import apart
 
 
 class Stacks(NamedTuple):
     """Cells to visit: `cells` [kinds, depth, 1 + arity, batch], of which the first `sizes` [kinds, batch] count.
 
-    A cell is the item's row in its family, then its positions.
+    A cell is the item's row in its family, its positions and, in `KBest`, its rank.
     """
 
     cells: jax.Array
@@ -63,10 +64,12 @@ def derivation(
     exists: jax.Array,
     semiring: Semiring,
     key: jax.Array | None = None,
+    rank: jax.Array | None = None,
 ) -> Arrays:
     """How often one derivation uses each score: arrays like `tables`, all 0 in sentences where none `exists`.
 
-    Without a `key` it is a best one, else one drawn with probability exp(its score - the sum of all).
+    Without a `key` it is a best one, or the one of a `rank` in `KBest`; else one drawn with probability exp(its score -
+    the sum of all).
     """
     kinds = choices(plan, layout)
     offsets = dict(zip(tables, np.cumsum([0, *(table[..., 0].size for table in tables.values())]), strict=False))
@@ -79,18 +82,19 @@ def derivation(
         stacks, uses, key = state
         key, own = (None, None) if key is None else jax.random.split(key)
         cell, active, stacks = stacks.pop(number)
-        entry, nodes = kind.choose(cell, lengths, tables, charts, semiring, own)
+        entry, nodes, ranks = kind.choose(cell, lengths, tables, charts, semiring, own)
         for slots in scores[number]:
             score = slots.at(entry)
             places = (score["strides"] * _places(score, nodes)).sum(0) + score["offset"][0]
             wanted = active & (score["offset"][0] >= 0)
             uses = uses.at[jnp.where(wanted, places, len(uses)), batch].add(1, mode="drop")
-        for slots in premises[number]:
+        for m, slots in enumerate(premises[number]):
             premise = slots.at(entry)
             places = _places(premise, nodes)
             left, right = jnp.take_along_axis(places, premise["ends"], axis=0)
             wanted = active & (premise["kind"][0] >= 0) & (right - left != premise["axiom"][0])
-            stacks = stacks.push(premise["kind"][0], jnp.concatenate([premise["row"], places]), wanted)
+            pushed = jnp.concatenate([premise["row"], places, *([] if rank is None else [ranks[m : m + 1]])])
+            stacks = stacks.push(premise["kind"][0], pushed, wanted)
         return stacks, uses, key
 
     def step(state: State) -> State:
@@ -100,12 +104,32 @@ def derivation(
 
     arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
     cells = jnp.zeros((len(kinds), layout.nodes, 1 + arity, len(lengths)), jnp.int32)
+    if rank is not None:
+        cells = jnp.concatenate([cells, jnp.full_like(cells[:, :, :1], rank)], axis=2)
     sizes = jnp.zeros((len(kinds), len(lengths)), jnp.int32).at[-1].set(exists)
     uses = jnp.zeros((sum(table[..., 0].size for table in tables.values()), len(lengths)), dtype)
     start = visit(len(kinds) - 1, kinds[GOAL], (Stacks(cells, sizes), uses, key))
     _, uses, _ = lax.while_loop(lambda state: state[0].sizes.any(), step, start)
     parts = jnp.split(uses, [*offsets.values()][1:])
     return {name: part.reshape(table.shape) for part, (name, table) in zip(parts, tables.items(), strict=True)}
+
+
+def derivations(
+    plan: Plan,
+    layout: Layout,
+    tables: Arrays,
+    charts: Arrays,
+    lengths: jax.Array,
+    values: tuple[jax.Array, ...],
+    semiring: KBest,
+) -> Arrays:
+    """How often each of the k best derivations, with these values, uses each score: arrays like `tables`, k last."""
+
+    def ranked(rank: jax.Array, exists: jax.Array) -> Arrays:
+        return derivation(plan, layout, tables, charts, lengths, exists, semiring, rank=rank)
+
+    exists = jnp.stack([value > -jnp.inf for value in values])
+    return jax.vmap(ranked, out_axes=-1)(jnp.arange(len(values)), exists)
 
 
 def _places(slot: dict[str, jax.Array], nodes: jax.Array) -> jax.Array:

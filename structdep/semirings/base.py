@@ -50,6 +50,10 @@ class Semiring:
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
         return jax.tree.map(lambda zero: jnp.full(shape, zero, dtype), self.zero)
 
+    def zero_of(self, value: Value) -> Any:
+        """Zero with the structure of this value."""
+        return self.zero
+
     def ones(self, shape: Sequence[int], dtype: Any) -> Value:
         return jnp.zeros(shape, dtype)
 
@@ -103,7 +107,8 @@ class Semiring:
         products = read()
 
         def again(factors: Sequence[Sequence[Value]]) -> Value:
-            value = self.fold(lambda: [(own, summed) for own, (_, summed) in zip(factors, products, strict=True)])
+            read = [(own, summed) for own, (_, summed) in zip(factors, products, strict=True)]
+            value = Semiring.fold(self, lambda: read)
             return jax.tree.map(lambda leaf, like: jnp.broadcast_to(leaf, like.shape), value, cotangent)
 
         (pulled,) = jax.vjp(again, [list(factors) for factors, _ in products])[1](cotangent)

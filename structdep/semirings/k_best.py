@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from functools import partial, reduce
+from itertools import product
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from structdep.semirings.base import Semiring, semiring
+from structdep.semirings.base import Reader, Semiring, semiring
+from structdep.semirings.numerics import Stage, apart, at_once
+
+Ranked = tuple[jax.Array, ...]
+"""The best value, the second best, ..; no more than there can be."""
 
 
 @semiring
@@ -27,24 +33,88 @@ class KBest(Semiring):
     k: int = field(metadata={"static": True})
     additive: ClassVar[bool] = False
 
-    def zeros(self, shape: Sequence[int], dtype: Any) -> jax.Array:
-        return jnp.full((*shape, self.k), -jnp.inf, dtype)
+    @property
+    def zero(self) -> Any:
+        return (-jnp.inf,) * self.k
 
-    def ones(self, shape: Sequence[int], dtype: Any) -> jax.Array:
-        return self.zeros(shape, dtype).at[..., 0].set(0)
+    def zero_of(self, value: Ranked) -> Any:
+        return (-jnp.inf,) * len(value)
 
-    def lift(self, name: str, table: jax.Array) -> jax.Array:
-        return jnp.pad(table[..., None], [(0, 0)] * table.ndim + [(0, self.k - 1)], constant_values=-jnp.inf)
+    def ones(self, shape: Sequence[int], dtype: Any) -> Ranked:
+        return (jnp.zeros(shape, dtype), *self.zeros(shape, dtype)[1:])
 
-    def times(self, a: jax.Array, b: jax.Array) -> jax.Array:
+    def lift(self, name: str, table: jax.Array) -> Ranked:
+        return (table,)
+
+    def lower(self, value: Ranked) -> jax.Array:
+        best = jnp.stack(value, axis=-1)
+        return jnp.where(jnp.isneginf(best), -jnp.inf, best)  # no derivation, and no derivative
+
+    def times(self, a: Ranked, b: Ranked) -> Ranked:
         """The best sums of one of each; the i-th of one and the j-th of the other have i·j - 1 better ones."""
-        pairs = [(i, j) for i in range(self.k) for j in range(self.k) if (i + 1) * (j + 1) <= self.k]
-        return self._best(jnp.stack([a[..., i] + b[..., j] for i, j in pairs], axis=-1))
+        sums = [x + y for (i, x), (j, y) in product(enumerate(a), enumerate(b)) if (i + 1) * (j + 1) <= self.k]
+        return tuple(sums) if 1 in (len(a), len(b)) else self._best(jnp.stack(sums, axis=-1))
 
-    def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        axes = tuple(x % (a.ndim - 1) for x in ((axis,) if isinstance(axis, int) else axis))
-        moved = jnp.moveaxis(a, axes, range(-1 - len(axes), -1))
-        return self._best(moved.reshape(*moved.shape[: a.ndim - 1 - len(axes)], -1))
+    def sum(self, a: Ranked, axis: int | tuple[int, ...]) -> Ranked:
+        axes = (axis,) if isinstance(axis, int) else axis
+        rows = [jnp.moveaxis(leaf, axes, range(-len(axes), 0)) for leaf in a]
+        return self._best(jnp.concatenate([x.reshape(*x.shape[: x.ndim - len(axes)], -1) for x in rows], axis=-1))
 
-    def _best(self, values: jax.Array) -> jax.Array:
-        return jax.lax.top_k(values, self.k)[0]
+    def plus(self, values: Sequence[Ranked]) -> Ranked:
+        leaves = jnp.broadcast_arrays(*(leaf for value in values for leaf in value))
+        return self._best(jnp.stack(leaves, axis=-1))
+
+    def _best(self, values: jax.Array) -> Ranked:
+        """The k best along the last axis."""
+        best = jax.lax.top_k(values, min(self.k, values.shape[-1]))[0]
+        return self._filled(tuple(jnp.moveaxis(best, -1, 0)))
+
+    def _filled(self, value: Ranked) -> Ranked:
+        return (*value, *(jnp.full_like(value[0], -jnp.inf) for _ in range(self.k - len(value))))
+
+    def fold(self, read: Reader, stage: Stage = at_once) -> Ranked:
+        """By networks that order lists: fast, but derivatives of them take long to compile."""
+        totals = [self._total(*one) for one in read()]
+        return self._filled(apart(lambda: reduce(self._merge, totals)))
+
+    def _total(self, factors: Sequence[Ranked], summed: int) -> Ranked:
+        """The sum of a product over its leading axes."""
+        inner, outer = self._split(factors, summed)
+        if not inner:
+            return apart(lambda: reduce(self._sums, outer))
+        rows = apart(lambda: tuple(x.reshape(-1, *x.shape[summed:]) for x in reduce(self._sums, inner)))
+        while len(rows[0]) > 1:
+            rows = apart(partial(self._halve, rows))
+        return apart(lambda: reduce(self._sums, [tuple(x[0] for x in rows), *outer]))
+
+    def _sums(self, a: Ranked, b: Ranked) -> Ranked:
+        """What `times` gives."""
+        rows = [tuple(x + y for y in b[: self.k // i]) for i, x in enumerate(a, start=1)]
+        return sum(rows, ()) if len(b) == 1 else reduce(self._merge, rows)
+
+    def _halve(self, rows: Ranked) -> Ranked:
+        """The best of two rows each, of the first half and the second, and the last row of an odd number."""
+        half = len(rows[0]) // 2
+        best = self._merge(tuple(x[:half] for x in rows), tuple(x[half : 2 * half] for x in rows))
+        rest = [x[2 * half :] for x in rows]
+        rest += [jnp.full_like(rest[0], -jnp.inf)] * (len(best) - len(rest))
+        return tuple(jnp.concatenate(pair) for pair in zip(best, rest, strict=True))
+
+    def _merge(self, a: Ranked, b: Ranked) -> Ranked:
+        """The best of two lists in order, by a bitonic network (Batcher 1968); None is in place of what is least."""
+        size = 1 << (min(self.k, len(a) + len(b)) - 1).bit_length()
+        first, second = ([*own, *[None] * (size - len(own))] for own in (a, b))
+        best = [_in_order(x, y)[0] for x, y in zip(first, second[::-1], strict=True)]
+        step = size // 2
+        while step:
+            for low in (i for i in range(size) if not i & step):
+                best[low], best[low + step] = _in_order(best[low], best[low + step])
+            step //= 2
+        return tuple(x for x in best[: self.k] if x is not None)
+
+
+def _in_order(a: jax.Array | None, b: jax.Array | None) -> tuple[jax.Array | None, jax.Array | None]:
+    """The greater first."""
+    if a is None or b is None:
+        return (b, a) if a is None else (a, b)
+    return jnp.maximum(a, b), jnp.minimum(a, b)

@@ -28,6 +28,9 @@ class Pair(Semiring):
     def zero(self) -> Any:
         return (self.first.zero, self.second.zero)
 
+    def zero_of(self, value: Value) -> Any:
+        return self.first.zero_of(value[0]), self.second.zero_of(value[1])
+
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
         return self.first.zeros(shape, dtype), self.second.zeros(shape, dtype)
 

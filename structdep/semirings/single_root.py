@@ -38,6 +38,9 @@ class SingleRoot(Semiring):
     def zero(self) -> Any:
         return (self._base.zero, self._base.zero)
 
+    def zero_of(self, value: Graded) -> Any:
+        return tuple(map(self._base.zero_of, value))
+
     def zeros(self, shape: Sequence[int], dtype: Any) -> Graded:
         return self._base.zeros(shape, dtype), self._base.zeros(shape, dtype)
 

@@ -113,7 +113,7 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
         case Entropy():
             return entropies(arcs, lengths, single_root)
         case KBest():
-            return _k_best(semiring.k, arcs, lengths, single_root)
+            return _k_best(semiring.k, semiring.lower(semiring.plus([arcs])), lengths, single_root)
         case LogSum():
             return log_partition(arcs, lengths, single_root)
         case MaxPlus():
@@ -124,10 +124,10 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
     raise ValueError(f"all trees have an algorithm for {known}, none for {type(semiring).__name__}")
 
 
-def _k_best(k: int, arcs: jax.Array, lengths: jax.Array, single_root: bool) -> jax.Array:
+def _k_best(k: int, arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[jax.Array, ...]:
     found, heads, ranks = k_best_trees(stop_gradient(arcs), lengths, single_root, k)
     scores = jax.vmap(partial(score_of, arcs, lengths))(heads, ranks)
-    return jnp.where(jnp.isneginf(found), -jnp.inf, scores).T
+    return tuple(jnp.where(jnp.isneginf(found), -jnp.inf, scores))
 
 
 def _moments(arcs: Moments, lengths: jax.Array, single_root: bool) -> Moments:
