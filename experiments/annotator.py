@@ -57,11 +57,15 @@ class Annotator:
         self.done += len(sentences)
         return found
 
-    def _is_long(self, sentence: Sentence, number: int) -> bool:
+    def need(self, sentence: Sentence) -> float:
+        """The bytes that finding its trees takes, where something cheaper could; else 0."""
         if self.cheaper is None:
-            return False
+            return 0
         shape = next(shape for shape in ladder() if shape.words >= len(sentence))
-        need = shape.sentences * self.parser.memory(shape.words, self.decoding)
+        return shape.sentences * self.parser.memory(shape.words, self.decoding)
+
+    def _is_long(self, sentence: Sentence, number: int) -> bool:
+        need = self.need(sentence)
         if need <= self.memory:
             return False
         self.warn(

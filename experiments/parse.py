@@ -11,20 +11,21 @@ from typing import BinaryIO
 
 from rich.console import Console
 
-from experiments.annotator import GIB, Annotator
+from experiments.annotator import GIB, Annotator, Warn
 from experiments.compiled import keep_programs
 from experiments.decoding import DECODERS, Decoding
+from experiments.joint_annotator import JointAnnotator, models_in
 from experiments.memory import keep_freed_memory
 from experiments.messages import failed
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, from_words, stream, text_lines, with_tree
-from experiments.trained_model import TrainedModel
 
 SOURCE = "standard input"
 WORDS_AT_ONCE = 4000
 """Words that are read before they are parsed: enough to fill batches."""
 EPILOG = """\
-MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Comments,
+MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
+run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
 multiword tokens, empty nodes and all other columns stay as they are; HEAD and DEPREL are replaced. The output is UTF-8,
 each line ends in a line feed, and a byte order mark is dropped.
 """
@@ -38,7 +39,13 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("model", type=Path, metavar="MODEL", help="the folder of a model, or of a run")
+    made.add_argument(
+        "model",
+        type=Path,
+        nargs="+",
+        metavar="MODEL",
+        help="the folder of a model, or of a run; several parse together",
+    )
     made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by spaces")
     made.add_argument(
         "--constraints",
@@ -73,8 +80,7 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
     try:
         if options.text and options.constraints:
             raise ValueError("--constraints with --text: text has no heads; leave one of them out")
-        model = TrainedModel.load(options.model)
-        annotator = Annotator(model, decoding, options.memory * GIB, lambda text: errors.print(f"parse.py: {text}"))
+        annotator = annotator_of(options, decoding, lambda text: errors.print(f"parse.py: {text}"))
         for group in groups(read(source, options)):
             for sentence, trees in zip(group, annotator(group), strict=True):
                 sink.write(written(sentence, trees, decoding.k_best).encode())
@@ -86,6 +92,15 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
     except (OSError, ValueError) as error:
         return failed("parse.py", error)
     return 0
+
+
+def annotator_of(options: argparse.Namespace, decoding: Decoding, warn: Warn) -> Annotator | JointAnnotator:
+    """What parses: one model, or several at once."""
+    models = models_in(options.model)
+    if len(models) > 1:
+        return JointAnnotator(models, decoding, options.memory * GIB, warn)
+    (model,) = models.values()
+    return Annotator(model, decoding, options.memory * GIB, warn)
 
 
 def read(source: BinaryIO, options: argparse.Namespace) -> Iterator[Sentence]:

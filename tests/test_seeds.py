@@ -1,5 +1,6 @@
 """A run of several parsers that differ in their seeds."""
 
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from training_cases import TINY, small_treebank
 
-from experiments import ud
+from experiments import parse, ud
 from experiments.config import Config
 from experiments.decoding import Decoding
 from experiments.parsers import check
@@ -73,6 +74,10 @@ def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_pat
     assert len(read(folder / "dev.conllu")) == 15 and "seed 2" in (folder / "report.html").read_text(encoding="utf-8")
     members.train(2, told.append, train)
     assert len(asked) == 3
+    parsed, given = io.BytesIO(), (folder / "dev.conllu").read_bytes()
+    assert parse.main([str(folder)], io.BytesIO(given), parsed) == 0
+    assert parsed.getvalue() == given
+    assert parse.main([str(folder), "--k-best", "2"], io.BytesIO(given), parsed) == 1
 
 
 def test_another_configuration_is_refused(treebank: Treebank, tmp_path: Path, command: list[str]) -> None:

@@ -1,0 +1,59 @@
+"""Parsing whatever comes with several trained models at once."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from experiments.annotator import Annotator, Warn
+from experiments.decoding import Decoding
+from experiments.members import Ensemble, Member
+from experiments.prediction import Tree
+from experiments.sentences import Sentence
+from experiments.shapes import ladder
+from experiments.trained_model import TrainedModel
+
+
+class JointAnnotator:
+    """Trees with the most heads to be expected, in the mean over several models: see `Ensemble`.
+
+    Args:
+        models: what parses, by name.
+        decoding: what is asked for: nothing but trees.
+        memory: bytes that finding the trees of a batch may take in any model: sentences that would take more are left
+            to the first, as it parses such sentences alone.
+        warn: is told where that is so.
+
+    Raises:
+        ValueError: models that cannot be summed, or more is asked for than trees.
+    """
+
+    def __init__(self, models: Mapping[str, TrainedModel], decoding: Decoding, memory: float, warn: Warn) -> None:
+        if decoding != Decoding():
+            options = ", ".join([*decoding.of_charts, *["--beam"] * (decoding.beam != 1)])
+            raise ValueError(
+                f"{len(models)} models at once give one tree each sentence, and no {options}: give one model"
+            )
+        self.memory, self.done = memory, 0
+        self.alone = [Annotator(model, decoding, memory, warn) for model in models.values()]
+        self.ensemble = Ensemble([Member(name, model, ladder()) for name, model in models.items()], "marginals", None)
+
+    def __call__(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
+        """The tree of each sentence."""
+        found: list[list[Tree]] = [[] for _ in sentences]
+        usual = []
+        for place, sentence in enumerate(sentences):
+            if all(annotator.need(sentence) <= self.memory for annotator in self.alone):
+                usual.append(place)
+            else:
+                self.alone[0].done = self.done + place
+                (found[place],) = self.alone[0]([sentence])
+        made, _ = self.ensemble([sentences[place] for place in usual])
+        for place, heads, deprels in zip(usual, made.heads, made.deprels, strict=True):
+            found[place] = [Tree(heads, deprels)]
+        self.done += len(sentences)
+        return found
+
+
+def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
+    """The models in these folders, or of these runs; of a run of several members, theirs."""
+    members = {folder: sorted(folder.glob("seed-*/")) or [folder] for folder in folders}
+    return {str(place): TrainedModel.load(place) for places in members.values() for place in places}
