@@ -41,7 +41,8 @@ class Chart:
     The roles of `pairs` are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it
     `s1`, buffer front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each
     tree, and so probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are
-    filled by `triples` of roles, the words of a part, those of single words by `singles`.
+    filled by `triples` of roles, the words of a part, those of single words by `singles`. `growth` is the power of the
+    length with which the time of a batch grows, encoder and chart together.
     """
 
     best: System
@@ -51,6 +52,7 @@ class Chart:
     triples: Triples = field(default_factory=dict)
     singles: Singles = field(default_factory=dict)
     cheaper: System | None = None
+    growth: float = 2.0
 
     @property
     def tables(self) -> dict[str, int]:
@@ -89,11 +91,19 @@ CHARTS = {
         {("s0", "b0"): ("shift", "la", "ra", "reduce")},
     ),
     "mh3": Chart(*MH3_STEPS, EISNER, {("s0", "b0"): ("shift", "la", "ra")}),
-    "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS, cheaper=ALL),
-    "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS, cheaper=ALL),
-    "1ec": Chart(ONE_EC_PARTS, ONE_EC_PARTS, ONE_EC, CROSSING, singles={"dependent": ("top", "first")}, cheaper=ALL),
-    "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1]),
-    "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1]),
+    "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS, cheaper=ALL, growth=3),
+    "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS, cheaper=ALL, growth=3),
+    "1ec": Chart(
+        ONE_EC_PARTS,
+        ONE_EC_PARTS,
+        ONE_EC,
+        CROSSING,
+        singles={"dependent": ("top", "first")},
+        cheaper=ALL,
+        growth=3,
+    ),
+    "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1], growth=3),
+    "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1], growth=3),
 }
 
 
@@ -106,7 +116,7 @@ class ChartParser:
         self.chart, self.tree_loss = chart, LOSSES[loss]
         # A likelihood is that of trees.
         self.system = chart.once if loss == "nll" else chart.best
-        self.projective = chart.arcs == EISNER
+        self.projective, self.growth = chart.arcs == EISNER, chart.growth
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TableScorer:
         sizes = config.states, config.scorer_features, config.part_features

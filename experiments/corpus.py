@@ -54,7 +54,7 @@ def nearest_trees(sentences: Sequence[Sentence], vocabulary: Vocabulary, system:
     crossing = [place for place, heads in enumerate(trees) if not is_projective(heads)]
     members = [sentences[place] for place in crossing]
     nearest = jax.jit(sd.nearest_tree, static_argnums=0)
-    shapes = plan(members, words_per_batch=2000, max_shapes=3) if members else ()
+    shapes = plan(members, words_per_batch=2000, max_shapes=4, growth=3) if members else ()
     for batch in batches(members, vocabulary, shapes=shapes) if members else ():
         for member, heads in rows(batch, np.asarray(nearest(system, batch.heads, batch.lengths))):
             trees[crossing[member]] = heads

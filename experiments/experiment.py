@@ -49,7 +49,7 @@ class Experiment:
         self.run = Run(folder, config)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
-        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes)
+        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
         self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
         self.tagger = Tagger(self.trainer.graph, self.corpus.vocabulary, shapes)
 

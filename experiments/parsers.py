@@ -22,6 +22,8 @@ class Parser(Protocol):
     """How to score sentences, what to train for and by what loss, and how to find trees."""
 
     projective: bool
+    growth: float
+    """The power of the length with which the time of a batch grows."""
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> Callable[..., Any]:
         """The module that makes scores of a batch's vectors `[B, n+2, states]` (and of `rngs` in training)."""

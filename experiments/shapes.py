@@ -21,12 +21,14 @@ class Shape(batching.Shape):
     characters: int
 
 
-def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 8) -> tuple[Shape, ...]:
+def plan(
+    sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes: int = 8, growth: float = 2.0
+) -> tuple[Shape, ...]:
     """At most `max_shapes` shapes, shortest first, in which these sentences fit with little padding.
 
-    Work is taken to grow with the square of the length (between the encoder's linear and the charts' cubic or quartic
-    time), so the few very long sentences get a shape of few rows. A shape has about `words_per_batch` words, and one
-    row at least. Raises ValueError where there is no sentence.
+    Work is taken to grow with this power of the length (between the encoder's linear and the charts' cubic time; 3
+    where theirs is quartic), so the few very long sentences get a shape of few rows. A shape has about
+    `words_per_batch` words, and one row at least. Raises ValueError where there is no sentence.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -45,7 +47,7 @@ def plan(sentences: Sequence[Sentence], words_per_batch: int = 1000, max_shapes:
         lengths,
         words_per_batch,
         lambda words: min(words, words_per_batch),
-        growth=2,
+        growth=growth,
         max_shapes=max_shapes,
         multiple=4,
     )

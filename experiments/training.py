@@ -52,7 +52,7 @@ class Trainer:
         self.config, self.corpus, self.targets = config, corpus, parser.targets(trees)
         self.sentences = corpus.splits["train"]
         self.exchange = Exchange(self.sentences, config.exchange)
-        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes)
+        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
         self.key = jax.random.key(config.seed, impl="rbg")

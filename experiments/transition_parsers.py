@@ -54,7 +54,7 @@ class TransitionParser:
         self.system, self.places, self.sequence_loss = SYSTEMS[name], PLACES[features], LOSSES[loss]
         self.explores = name in DYNAMIC if oracle is None else oracle == "dynamic"
         self.oracle = (tr.dynamic_oracle if self.explores else tr.static_oracle)(self.system)
-        self.projective = self.system.trees == "projective"
+        self.projective, self.growth = self.system.trees == "projective", 2.0
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TransitionScorer:
         moves, hidden = len(self.system.transitions), config.scorer_features

@@ -13,6 +13,7 @@ from experiments.demo_treebank import write_demo_treebank
 from experiments.shapes import plan, round_up
 from experiments.treebank import Sentence, read
 from experiments.vocabulary import RESERVED, Vocabulary, full_tags
+from structdep.batching import padded_work
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +121,13 @@ def test_long_sentences_are_in_small_batches(long_tailed: list[Sentence]) -> Non
     assert all(shape.words * shape.sentences <= max(500, shape.words) for shape in plan(long_tailed, 500))
     alone = plan(long_tailed[-1:], 100)
     assert [(shape.words, shape.sentences) for shape in alone] == [(168, 1)]
+
+
+def test_shapes_follow_how_work_grows(long_tailed: list[Sentence]) -> None:
+    lengths = [len(sentence) for sentence in long_tailed]
+    quadratic, cubic = (plan(long_tailed, 250, 4, growth) for growth in (2, 3))
+    assert padded_work(lengths, quadratic, 2) < padded_work(lengths, cubic, 2)
+    assert padded_work(lengths, cubic, 4) < padded_work(lengths, quadratic, 4)
 
 
 def test_the_generator_alone_decides_the_order(train: list[Sentence], vocabulary: Vocabulary) -> None:
