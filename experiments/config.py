@@ -39,6 +39,7 @@ class Config:
     members: int = 1  # parsers that are trained apart, each of a seed of its own, and parse together
     pseudo_projective: Scheme | None = None  # the scheme of relations, for parsers of projective trees
     tags: Tags = "stack"  # learned beside the trees, from the same vectors, or from those of a layer below
+    start: str = ""  # the folder of a run whose weights it begins with, where they fit
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
 
     min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
@@ -75,7 +76,8 @@ class Config:
         features = self.features and f"features{self.features}"
         tags = None if self.tags == "stack" else f"tags-{self.tags}"
         members = f"members{self.members}" if self.members > 1 else None
-        chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, members, self.loss
+        start = "started" if self.start else None
+        chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, members, start, self.loss
         return tuple(str(value) for value in chosen if value)
 
     @property

@@ -23,6 +23,7 @@ from experiments.prediction import Predictions, Predictor
 from experiments.report import Report, Training
 from experiments.runs import Run
 from experiments.shapes import plan
+from experiments.starting import begun
 from experiments.tagging import Tagger, accuracies
 from experiments.trained_model import FOLDER, TrainedModel
 from experiments.training import Epoch, State, Trainer, epochs
@@ -48,6 +49,9 @@ class Experiment:
         self.corpus = Corpus.of(treebank, config)
         self.run = Run(folder, config)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
+        if config.start:
+            start = TrainedModel.load(Path(config.start))
+            self.trainer.parameters = begun(self.trainer.parameters, self.corpus.vocabulary, start)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
         self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)

@@ -42,7 +42,7 @@ class TrainedModel:
 
     def save(self, folder: Path) -> None:
         """Write both files; the description holds the checksum of the weights."""
-        weights = save(_named(self.weights))
+        weights = save(named(self.weights))
         write_whole(folder / WEIGHTS, weights)
         values = {
             "weights": {"sha256": hashlib.sha256(weights).hexdigest()},
@@ -87,7 +87,8 @@ def _abstract(config: Config, vocabulary: Vocabulary) -> Any:
     return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
 
 
-def _named(state: Any) -> dict[str, NDArray[Any]]:
+def named(state: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a model's state by their places in it."""
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(state)}
 
 

@@ -28,7 +28,19 @@ from experiments.transition_parsers import PLACES
 from experiments.treebank import VARIABLE, Treebank, find_treebank
 
 DEFAULTS = Config()
-CHOICES = ("lang", "parser", "loss", "features", "oracle", "pseudo_projective", "tags", "seed", "members", "epochs")
+CHOICES = (
+    "lang",
+    "parser",
+    "loss",
+    "features",
+    "oracle",
+    "pseudo_projective",
+    "tags",
+    "start",
+    "seed",
+    "members",
+    "epochs",
+)
 EPILOG = f"""\
 treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/, with all subfolders; `--lang demo`
 makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
@@ -68,6 +80,12 @@ def parser() -> argparse.ArgumentParser:
         choices=get_args(Tags),
         default=DEFAULTS.tags,
         help="learn to predict tags, features and lemmas, too; stack: the parser builds on them; default: %(default)s",
+    )
+    model.add_argument(
+        "--start",
+        default=DEFAULTS.start,
+        metavar="RUN",
+        help="begin with the weights of this finished run, also of another parser, where they fit",
     )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")

@@ -29,6 +29,7 @@ from experiments.parsers import LOSSES
 from experiments.prediction import Predictions
 from experiments.report import Report
 from experiments.runs import Run
+from experiments.trained_model import TrainedModel, named
 from experiments.training import State
 from experiments.transition_targets import Exploration
 from experiments.treebank import Treebank, read
@@ -111,6 +112,20 @@ def test_same_seed_same_result_other_seed_other(
     other.train(minutes=0)
     first = without_times(finished[0].run.log())[0]
     assert without_times(again.run.log()) == [first] != without_times(other.run.log())
+
+
+def test_a_run_begins_with_what_another_has_learned(
+    treebank: Treebank, finished: tuple[Experiment, Report], tmp_path: Path
+) -> None:
+    folder = finished[0].run.folder
+    learned = named(TrainedModel.load(folder).weights)
+    config = replace(TINY, parser="mh3", start=str(folder), seed=2)
+    begun = named(experiment(treebank, tmp_path / "begun", config).trainer.start().parameters)
+    fresh = named(experiment(treebank, tmp_path / "fresh", replace(config, start="")).trainer.start().parameters)
+    for name, array in begun.items():
+        assert (array == (fresh if name.startswith("['scorer']") else learned)[name]).all()
+    with pytest.raises(ValueError, match="other words and relations: give one of the same treebank"):
+        experiment(treebank, tmp_path / "other", replace(config, min_count=9))
 
 
 def test_a_folder_holds_one_configuration(treebank: Treebank, finished: tuple[Experiment, Report]) -> None:
