@@ -75,7 +75,7 @@ def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array 
     arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : words + 1]
     value, zero = (semiring.lower(x) for x in (value, semiring.zero))
     exists = ((value != zero) & ~jnp.isnan(value)).reshape(lengths.shape)
-    heads = (arcs * jnp.arange(arcs.shape[-2], dtype=arcs.dtype)[:, None]).sum(-2)
+    heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
     heads = jnp.where(exists[..., None], heads, -1).astype(jnp.int32)
     return jnp.where(jnp.arange(words) < lengths[..., None], heads, 0)
 

@@ -54,7 +54,7 @@ def run(
 
     `tables` hold semiring values, `[batch, nodes, ..]`. "uses" are the value's derivative (times a `cotangent`); those
     of the "best" tree are 0 or 1, as are those of a "sample", drawn by `key`. The last two are for numbers, or for
-    numbers in `SingleRoot`, whose grades are joined in the uses.
+    numbers in `SingleRoot`, whose grades are joined in the uses; in `KBest`, "best" has those of each of the k, k last.
     """
     raise TypeError(f"nothing has been registered with structdep.systems.run to run {system.name}")
 
