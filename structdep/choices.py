@@ -143,7 +143,10 @@ class Choices:
         return self.layout.nodes ** (len(summed) - 1 - summed.index(name)) if name in summed else 1
 
     def premises(self, kinds: Mapping[str, Choices]) -> list[Slots]:
-        """The items of each product: the number of their kind (-1 if none), row, positions, ends, width of an axiom."""
+        """The items of each product: kind, row, positions, ends, width of an axiom.
+
+        The number of the kind is -1 where there is no item, or where nothing makes it but an axiom.
+        """
         numbers = {name: number for number, name in enumerate(kinds)}
         arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
         axioms = {axiom.symbol: width_of_axiom(axiom) for axiom in self.plan.system.axioms}
@@ -154,7 +157,7 @@ class Choices:
             family = self.plan.families[atom.symbol]
             row, axiom = self.plan.rows[atom.symbol], axioms.get(atom.symbol, -1)
             places = self._positions(atom.positions, arity)
-            return {"kind": [numbers[family]], "row": [row], "ends": atom.ends, "axiom": [axiom], **places}
+            return {"kind": [numbers.get(family, -1)], "row": [row], "ends": atom.ends, "axiom": [axiom], **places}
 
         return self._slots(True, column)
 

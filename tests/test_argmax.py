@@ -13,7 +13,7 @@ from test_values import Bottleneck, MinPlus
 
 import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
-from structdep.deduction import DeductionSystem
+from structdep.deduction import DeductionSystem, Item, arc, indices, n
 from structdep.testing import derivation_scores, derivations
 from structdep.trees import all_trees, is_projective
 
@@ -184,3 +184,16 @@ def test_a_cost_does_not_buy_a_second_root() -> None:
 def test_a_single_root_is_for_max_plus() -> None:
     with pytest.raises(ValueError, match="single_root needs MaxPlus or CostAugmented, not MinPlus"):
         sd.argmax(eisner(), np.zeros((3, 3), np.float32), None, MinPlus, single_root=True)
+
+
+def test_items_that_axioms_alone_make_end_a_traceback() -> None:
+    i, k, j = indices("i k j")
+    I, C, W = Item("I"), Item("C"), Item("W")
+    flat, chunk = C[i, k] * W[k, j] * arc[i, k] >> C[i, j], I[i, k] * C[k, j] * arc[i, k] >> I[i, j]
+    axioms = (I[i, i + 1], C[i, i + 1], W[i, i + 1])
+    chunks = DeductionSystem("chunks", axioms, (flat, chunk), I[0, n + 1], unambiguous=True)
+    scores = jnp.asarray(np.random.default_rng(0).normal(size=(3, 5, 5)), jnp.float32)
+    best = sd.TreeDistribution(chunks, scores).k_best(8)
+    assert len(np.unique(best.heads[:, 0], axis=0)) == 8
+    np.testing.assert_allclose(best.scores[0], sd.inside(chunks, scores), rtol=1e-5)
+    assert (sd.argmax(chunks, scores) == best.heads[0]).all()
