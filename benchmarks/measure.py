@@ -106,7 +106,6 @@ def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int,
             compiling = time.perf_counter() - start
             memory: Any = program.memory_analysis()
             run = partial(program, scores)
-            jax.block_until_ready(run())
             programs.append((run, Measured(system, name, words, batch, compiling, memory.temp_size_in_bytes / 1e6)))
     for _ in range(rounds):
         for run, measured in programs:

@@ -72,7 +72,8 @@ def derivation(
     the sum of all).
     """
     kinds = choices(plan, layout)
-    offsets = dict(zip(tables, np.cumsum([0, *(table[..., 0].size for table in tables.values())]), strict=False))
+    ends = np.cumsum([table[..., 0].size for table in tables.values()])
+    offsets = dict(zip(tables, [0, *ends[:-1]], strict=True))
     premises = [kind.premises(kinds) for kind in kinds.values()]
     scores = [kind.scores(offsets) for kind in kinds.values()]
     batch = jnp.arange(len(lengths))
@@ -107,10 +108,10 @@ def derivation(
     if rank is not None:
         cells = jnp.concatenate([cells, jnp.full_like(cells[:, :, :1], rank)], axis=2)
     sizes = jnp.zeros((len(kinds), len(lengths)), jnp.int32).at[-1].set(exists)
-    uses = jnp.zeros((sum(table[..., 0].size for table in tables.values()), len(lengths)), dtype)
+    uses = jnp.zeros((ends[-1], len(lengths)), dtype)
     start = visit(len(kinds) - 1, kinds[GOAL], (Stacks(cells, sizes), uses, key))
     _, uses, _ = lax.while_loop(lambda state: state[0].sizes.any(), step, start)
-    parts = jnp.split(uses, [*offsets.values()][1:])
+    parts = jnp.split(uses, ends[:-1])
     return {name: part.reshape(table.shape) for part, (name, table) in zip(parts, tables.items(), strict=True)}
 
 
