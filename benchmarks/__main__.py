@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import resource
 from collections.abc import Sequence
@@ -17,11 +18,13 @@ from rich.progress import track
 from benchmarks.measure import SYSTEMS, USUAL, WORK, Measured, measure
 from experiments.files import write_whole
 
+CORES = "of a CPU that share the batch, where it has equal parts for all (default: as many as cores)"
 HEADER = "| system | n | batch | work | ms a sentence | of the value alone | compile s | memory MB |"
 
 
 def main() -> None:
     options = parse()
+    jax.config.update("jax_num_cpu_devices", options.devices)
     sizes = [(words, batch) for words in options.words for batch in options.batch]
     rows: list[Measured] = []
     for words, batch in track(sizes, "measuring", console=Console(stderr=True)):
@@ -40,6 +43,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--work", nargs="+", choices=WORK, default=USUAL, help="(default: all but sample and 5-best)")
     parser.add_argument("--words", nargs="+", type=int, default=[20, 40], help="sentence lengths (default: 20 40)")
     parser.add_argument("--batch", nargs="+", type=int, default=[32], help="sentences side by side (default: 32)")
+    parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
     parser.add_argument("--rounds", type=int, default=11, help="runs of each program (default: 11)")
     parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json")
     options = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +11,11 @@ from statistics import median
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType
 
 import structdep as sd
+from structdep.batching import on_devices
 
 SYSTEMS = {
     "eisner": sd.charts.eisner(),
@@ -36,7 +40,8 @@ def log_partition(system: sd.DeductionSystem, scores: Scores) -> Any:
 
 
 def with_marginals(system: sd.DeductionSystem, scores: Scores) -> Any:
-    return jax.value_and_grad(lambda s: log_partition(system, s).sum())(scores)
+    value, gradient = jax.vjp(partial(log_partition, system), scores)
+    return value, gradient(jnp.ones_like(value))
 
 
 def one_sample(system: sd.DeductionSystem, scores: Scores) -> Any:
@@ -44,7 +49,8 @@ def one_sample(system: sd.DeductionSystem, scores: Scores) -> Any:
 
 
 def five_best(system: sd.DeductionSystem, scores: Scores) -> Any:
-    return sd.TreeDistribution(system, scores).k_best(5)
+    trees = sd.TreeDistribution(system, scores).k_best(5)
+    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), trees)
 
 
 WORK = {
@@ -95,6 +101,19 @@ def seconds(program: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+def compiled(work: Callable[..., Any], scores: Any) -> tuple[Callable[[], Any], float]:
+    """The program for these scores `[batch, ..]`, and its temporary memory in MB.
+
+    The batch is shared by as many devices as can have equal parts of it.
+    """
+    devices = math.gcd(len(jax.tree.leaves(scores)[0]), jax.device_count())
+    mesh = jax.make_mesh((devices,), ("batch",), (AxisType.Auto,))
+    program: Any = jax.jit(on_devices(work, mesh)).lower(scores).compile()
+    ((placement,), _) = program.input_shardings
+    run = partial(program, jax.device_put(scores, placement))
+    return run, devices * program.memory_analysis().temp_size_in_bytes / 1e6
+
+
 def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int, rounds: int) -> list[Measured]:
     """Programs of one size, run in turn, round after round, so that a busy machine slows all of them alike."""
     programs = []
@@ -102,11 +121,9 @@ def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int,
         scores = random_scores(SYSTEMS[system], words, batch)
         for name in (name for name in work if is_possible(system, name)):
             start = time.perf_counter()
-            program = jax.jit(WORK[name], static_argnums=0).lower(SYSTEMS[system], scores).compile()
+            program, megabytes = compiled(partial(WORK[name], SYSTEMS[system]), scores)
             compiling = time.perf_counter() - start
-            memory: Any = program.memory_analysis()
-            run = partial(program, scores)
-            programs.append((run, Measured(system, name, words, batch, compiling, memory.temp_size_in_bytes / 1e6)))
+            programs.append((program, Measured(system, name, words, batch, compiling, megabytes)))
     for _ in range(rounds):
         for run, measured in programs:
             measured.runs.append(seconds(run) * 1e3 / batch)

@@ -10,7 +10,6 @@ import argparse
 import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -20,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import structdep as sd
-from benchmarks.__main__ import machine
-from benchmarks.measure import seconds
+from benchmarks.__main__ import CORES, machine
+from benchmarks.measure import compiled, seconds
 
 EISNER = sd.charts.eisner()
 Scores = NDArray[np.float32]
@@ -37,7 +36,7 @@ def ours(scores: Scores) -> Mapping[str, Program]:
         "marginals": lambda s: sd.marginals(EISNER, s),
         "argmax": lambda s: sd.argmax(EISNER, s),
     }
-    return {name: partial(lambda run: jax.block_until_ready(run(given)), jax.jit(one)) for name, one in work.items()}
+    return {name: compiled(one, given)[0] for name, one in work.items()}
 
 
 def torch_struct(scores: Scores) -> Mapping[str, Program]:
@@ -91,8 +90,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--words", nargs="+", type=int, default=[20, 40, 80], help="sentence lengths")
     parser.add_argument("--batch", nargs="+", type=int, default=[16, 32, 64], help="batches, of which the best counts")
+    parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
     parser.add_argument("--rounds", type=int, default=9, help="runs of each program (default: 9)")
     options = parser.parse_args()
+    jax.config.update("jax_num_cpu_devices", options.devices)
     peers = {name: peer for name, peer in PEERS.items() if importlib.util.find_spec(name)}
     if not peers:
         parser.error(f"none of {', '.join(PEERS)} is installed: pip install torch torch-struct")

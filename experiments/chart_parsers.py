@@ -16,12 +16,11 @@ from experiments.chart_decoding import ChartDecoder, Tables
 from experiments.config import Config
 from experiments.corpus import nearest_trees, padded
 from experiments.decoding import Cheaper, Decoding
-from experiments.devices import parts
 from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
 from experiments.vocabulary import Vocabulary
 from structdep import charts
-from structdep.batching import in_parts
+from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
 from structdep.greedy import second_order
 from structdep.inside import chart_bytes
@@ -136,7 +135,7 @@ class ChartParser:
         return loss
 
     def _tree_loss(self, system: System, *arrays: Any) -> jax.Array:
-        loss: jax.Array = in_parts(partial(self.tree_loss, system), parts())(*arrays)
+        loss: jax.Array = on_devices(partial(self.tree_loss, system))(*arrays)
         return loss
 
     def check(self, decoding: Decoding) -> None:

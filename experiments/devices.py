@@ -100,8 +100,3 @@ class Devices:
             return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])
 
         return jax.tree.map(place, tree)
-
-
-def parts() -> int:
-    """How many devices share the batch of the step that is being compiled."""
-    return max(1, jax.sharding.get_abstract_mesh().size)

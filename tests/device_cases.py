@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from training_cases import TINY, small_treebank
 
 import structdep as sd
@@ -22,7 +22,7 @@ from experiments.devices import Devices, leave
 from experiments.parsers import parser_of
 from experiments.training import Trainer
 from experiments.treebank import Treebank
-from structdep.batching import in_parts
+from structdep.batching import on_devices
 
 CONFIG = replace(TINY, tags="off", epochs=2)
 
@@ -60,14 +60,14 @@ def charts(devices: int) -> list[str]:
         expected, found = whole(*arrays), whole(*jax.device_put(arrays, shared))
         if not np.allclose(found, expected, atol=1e-6):
             wrong.append(f"{query.__name__}: other values")
-        program = jax.jit(in_parts(whole, devices)).lower(*jax.device_put(arrays, shared)).compile()
+        program = jax.jit(on_devices(whole, mesh)).lower(*jax.device_put(arrays, shared)).compile()
         found = program(*jax.device_put(arrays, shared))
         if not np.allclose(found, expected, atol=1e-6):
-            wrong.append(f"{query.__name__}, in parts: other values")
+            wrong.append(f"{query.__name__}, on devices: other values")
         if not found.sharding.is_equivalent_to(shared, found.ndim):
-            wrong.append(f"{query.__name__}, in parts: on devices as {found.sharding}")
+            wrong.append(f"{query.__name__}, on devices: placed as {found.sharding}")
         if "all-gather" in program.as_text():
-            wrong.append(f"{query.__name__}, in parts: devices send scores to each other")
+            wrong.append(f"{query.__name__}, on devices: devices send scores to each other")
     return wrong
 
 
@@ -82,7 +82,7 @@ def explicit(devices: int) -> list[str]:
         "argmax": lambda scores, heads, lengths: sd.argmax(sd.charts.eisner(), scores, lengths),
         "spanning": lambda scores, heads, lengths: sd.argmax(sd.spanning.all_trees(), scores, lengths),
         "gradient": nll,
-        "sample": lambda scores, heads, lengths: sd.sample(sd.charts.eisner(), scores, jax.random.key(0), lengths),
+        "greedy": lambda scores, heads, lengths: sd.argmax(sd.greedy.second_order(), scores, lengths),
         "2-best": lambda scores, heads, lengths: (
             sd.TreeDistribution(sd.charts.eisner(), scores, lengths).k_best(2).scores.T
         ),
@@ -97,6 +97,22 @@ def explicit(devices: int) -> list[str]:
             wrong.append(f"{name}: other values")
         if not found.sharding.is_equivalent_to(shared, found.ndim):
             wrong.append(f"{name}: on devices as {found.sharding}")
+    return wrong + unlikely_samples(mesh)
+
+
+def unlikely_samples(mesh: Mesh) -> list[str]:
+    """What is wrong with samples: devices are to draw different ones, each tree as often as others of its score."""
+    alike = np.zeros((500 * mesh.size, 4, 4), np.float32)
+    shared = NamedSharding(mesh, PartitionSpec("batch"))
+    with jax.set_mesh(mesh):
+        draw = jax.jit(lambda scores: sd.sample(sd.charts.eisner(), scores, jax.random.key(0)))
+        heads = np.asarray(draw(jax.device_put(alike, shared)))
+    wrong = []
+    if (heads[:500] == heads[500:1000]).all(1).mean() > 0.1:
+        wrong.append("two devices draw the same samples")
+    trees, counts = np.unique(heads, axis=0, return_counts=True)
+    if len(trees) != 12 or abs(counts / len(heads) - 1 / 12).max() > 0.02:
+        wrong.append(f"{len(trees)} trees were drawn, of 12, the most frequent {counts.max()} times of {len(heads)}")
     return wrong
 
 

@@ -13,10 +13,11 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax.sharding import AbstractMesh
 
 from experiments import ud
-from experiments.devices import Devices, agreed, leads, parts
-from structdep.batching import in_parts
+from experiments.devices import Devices, agreed, leads
+from structdep.batching import on_devices
 
 TESTS = Path(__file__).parent
 
@@ -92,10 +93,9 @@ def test_queries_of_a_batch_that_is_shared_by_a_mesh_of_explicit_axes() -> None:
 
 
 def test_one_device_and_one_process_are_as_ever() -> None:
+    assert leads() and agreed("what is here") == "what is here"
     with jax.set_mesh(Devices(1).mesh):
-        assert parts() == 1
-    assert parts() == 1 and leads() and agreed("what is here") == "what is here"
-    assert in_parts(np.sum, 1) is np.sum
+        assert on_devices(jax.numpy.cumsum)(np.ones(3)).tolist() == [1, 2, 3]
 
 
 def test_what_devices_cannot_do_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,5 +104,6 @@ def test_what_devices_cannot_do_is_told(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--devices 99: there are 1; write --devices all" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         ud.main([*command, "--devices", "some"])
-    with pytest.raises(ValueError, match="a batch of 5 cannot be split in 2 equal parts"):
-        in_parts(np.sum, 2)(np.zeros((5, 3)))
+    two = AbstractMesh((2,), ("batch",))
+    with pytest.raises(ValueError, match="a batch of 5 has no equal part for each of 2 devices"):
+        on_devices(jax.numpy.cumsum, two)(np.zeros((5, 3)))
