@@ -89,7 +89,9 @@ PEERS: dict[str, Peer] = {"torch_struct": torch_struct, "supar": supar}
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--words", nargs="+", type=int, default=[20, 40, 80], help="sentence lengths")
-    parser.add_argument("--batch", nargs="+", type=int, default=[16, 32, 64], help="batches, of which the best counts")
+    parser.add_argument(
+        "--batch", nargs="+", type=int, default=[64, 128, 256], help="batches, of which the best counts"
+    )
     parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
     parser.add_argument("--rounds", type=int, default=9, help="runs of each program (default: 9)")
     options = parser.parse_args()

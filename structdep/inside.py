@@ -30,7 +30,8 @@ from structdep.systems import System, on_devices, run
 from structdep.traceback import derivation, derivations
 
 GROUP_BYTES = {"cpu": 1 << 25}
-"""Room for the charts of sentences that are parsed side by side: a few caches on CPUs; more for 16, if need be."""
+"""Room for the charts of sentences that are parsed side by side: a few caches on CPUs, a quarter of that where
+devices are single cores; more for 16, if need be."""
 MOST_BYTES = 1 << 32
 """Room for them anywhere, unless one sentence needs more."""
 
@@ -205,12 +206,18 @@ def _bytes(made: Plan, nodes: int) -> int:
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
     """Sentences a group: as many as have room, a multiple of 16 if so many have, in groups of equal size."""
     one = _bytes(made, nodes)
-    fitting = GROUP_BYTES.get(jax.default_backend(), MOST_BYTES) // one
+    fitting = _group_bytes() // one
     room = max(fitting // 16 * 16, min(16, MOST_BYTES // one), 1)
     groups = -(-batch // room)
     size = -(-batch // groups)
     unit = min(16, room)
     return size if groups == 1 else -(-size // unit) * unit
+
+
+def _group_bytes() -> int:
+    backend = jax.default_backend()
+    most = GROUP_BYTES.get(backend, MOST_BYTES)
+    return most // 4 if backend == "cpu" and jax.local_device_count() > 1 else most
 
 
 def _parse(

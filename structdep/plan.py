@@ -13,9 +13,9 @@ from structdep.groups import Families, Group, clan, find_families, find_groups, 
 from structdep.layout import Layout, sides
 from structdep.rewriting import Fold
 
-MAX_BLOCKS, MAX_STEPS, PRICE = 4, 200, 1000
-"""Blocks of widths, groups of folds in all of them, and the work that a block has to save, in cells of a product: more
-would make little faster, and take longer to compile."""
+MAX_BLOCKS, MAX_STEPS, PRICE = 8, 200, 1000
+"""Blocks of widths (half as many in quartic time), groups of folds in all of them, and the work that a block has to save,
+in cells of a product: more would make little faster, and take longer to compile."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Plan:
         starts = sorted(w for w in given | {min(self.least.values())} if w <= widest)
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
-        most = min(MAX_BLOCKS, max(1, MAX_STEPS // len(self.groups)))
         axes = max(len(fold.variables) for group in self.groups for fold in group.folds) - 2
+        most = min(MAX_BLOCKS if axes == 1 else MAX_BLOCKS // 2, max(1, MAX_STEPS // len(self.groups)))
         bounds += split(last, widest, axes, most)
         return [Block(lo, hi, self._made_until(hi)) for lo, hi in bounds]
 
