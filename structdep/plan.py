@@ -14,8 +14,8 @@ from structdep.layout import Layout, sides
 from structdep.rewriting import Fold
 
 MAX_BLOCKS, MAX_STEPS, PRICE = 8, 200, 1000
-"""Blocks of widths (half as many in quartic time), groups of folds in all of them, and the work that a block has to save,
-in cells of a product: more would make little faster, and take longer to compile."""
+"""Blocks of widths (in quartic time half as many), groups of folds in all of them, and the work that a block has to
+save, in cells of a product: more would make little faster, and take longer to compile."""
 
 
 @dataclass(frozen=True)
