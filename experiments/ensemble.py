@@ -102,7 +102,7 @@ Scores = Mapping[str, tuple[float, float]]
 
 def evaluated(ensemble: Ensemble, sentences: Sequence[Sentence], path: Path) -> tuple[Evaluation, Scores]:
     """How good all together are, whose trees are written, and the scores of each beside theirs."""
-    predictions, alone = ensemble(sentences)
+    predictions, alone = ensemble.beside_members(sentences)
     write_predictions(path, sentences, predictions.heads, predictions.deprels)
     found = {name: evaluate(sentences, made) for name, made in (*alone.items(), (str(ensemble), predictions))}
     return found[str(ensemble)], {name: (100 * own.all.uas, 100 * own.all.las) for name, own in found.items()}

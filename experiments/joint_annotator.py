@@ -7,6 +7,7 @@ from experiments.annotator import Annotator, Warn
 from experiments.decoding import Decoding
 from experiments.members import Ensemble, Member
 from experiments.prediction import Tree
+from experiments.seeds import member_folders
 from experiments.sentences import Sentence
 from experiments.shapes import ladder
 from experiments.trained_model import TrainedModel
@@ -46,7 +47,7 @@ class JointAnnotator:
             else:
                 self.alone[0].done = self.done + place
                 (found[place],) = self.alone[0]([sentence])
-        made, _ = self.ensemble([sentences[place] for place in usual])
+        made = self.ensemble([sentences[place] for place in usual])
         for place, heads, deprels in zip(usual, made.heads, made.deprels, strict=True):
             found[place] = [Tree(heads, deprels)]
         self.done += len(sentences)
@@ -55,5 +56,5 @@ class JointAnnotator:
 
 def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
     """The models in these folders, or of these runs; of a run of several members, theirs."""
-    members = {folder: sorted(folder.glob("seed-*/")) or [folder] for folder in folders}
-    return {str(place): TrainedModel.load(place) for places in members.values() for place in places}
+    places = [place for folder in folders for place in member_folders(folder) or [folder]]
+    return {str(place): TrainedModel.load(place) for place in places}

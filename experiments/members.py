@@ -1,6 +1,6 @@
 """The parsers of an ensemble: what each says of a batch (scores, arcs that it believes in, relations), and all do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -20,6 +20,9 @@ from experiments.sentences import Sentence
 from experiments.shapes import Shape
 from experiments.trained_model import TrainedModel
 from structdep.trees import heads_to_arcs
+
+Scored = tuple[jax.Array, Any]
+"""Vectors in context, and a parser's scores."""
 
 
 class Member:
@@ -53,8 +56,8 @@ class Member:
         """The same sentences in the same rows as other members have."""
         return batches(sentences, self.model.vocabulary, shapes=self.shapes)
 
-    def scores(self, batch: Batch) -> tuple[jax.Array, Any]:
-        """Vectors in context, and the parser's scores."""
+    def scores(self, batch: Batch) -> Scored:
+        """What it says of a batch."""
         states, scores = self.predictor.score(self.model.weights, batch)
         return states, scores
 
@@ -102,20 +105,33 @@ class Ensemble:
     def __str__(self) -> str:
         return f"{len(self.members)} parsers by {self.by}, {self.system}"
 
-    def __call__(self, sentences: Sequence[Sentence]) -> tuple[Predictions, dict[str, Predictions]]:
-        """The trees of all together, and those of each alone."""
-        made = {name: _empty(sentences) for name in ("", *(member.name for member in self.members))}
+    def __call__(self, sentences: Sequence[Sentence]) -> Predictions:
+        """The trees of all together."""
+        made = _empty(sentences)
+        for group, scored in self._scored(sentences):
+            self._join(made, group[0], scored)
+        return made
+
+    def beside_members(self, sentences: Sequence[Sentence]) -> tuple[Predictions, dict[str, Predictions]]:
+        """The trees of all together, and those of each alone, by name."""
+        made, alone = _empty(sentences), {member.name: _empty(sentences) for member in self.members}
+        for group, scored in self._scored(sentences):
+            self._join(made, group[0], scored)
+            for member, batch, (states, scores) in zip(self.members, group, scored, strict=True):
+                heads = member.heads(scores, batch.lengths)
+                self._fill(alone[member.name], batch, heads, member.relations(states, heads))
+        return made, alone
+
+    def _scored(self, sentences: Sequence[Sentence]) -> Iterator[tuple[tuple[Batch, ...], list[Scored]]]:
+        """Batches of the same sentences, and what each member says of its own."""
         for group in zip(*(member.batches(sentences) for member in self.members), strict=True):
-            lengths = group[0].lengths
-            scored = [member.scores(batch) for member, batch in zip(self.members, group, strict=True)]
-            alone = [member.heads(scores, lengths) for member, (_, scores) in zip(self.members, scored, strict=True)]
-            heads = self.search(self._sum([scores for _, scores in scored], lengths), lengths)
-            together: Any = 0
-            for member, (states, _), own in zip(self.members, scored, alone, strict=True):
-                together = together + member.relations(states, heads)
-                self._fill(made[member.name], group[0], own, member.relations(states, own))
-            self._fill(made[""], group[0], heads, together)
-        return made.pop(""), made
+            yield group, [member.scores(batch) for member, batch in zip(self.members, group, strict=True)]
+
+    def _join(self, made: Predictions, batch: Batch, scored: Sequence[Scored]) -> None:
+        """Fill in the trees of all together."""
+        heads = self.search(self._sum([scores for _, scores in scored], batch.lengths), batch.lengths)
+        relations = [member.relations(states, heads) for member, (states, _) in zip(self.members, scored, strict=True)]
+        self._fill(made, batch, heads, jnp.sum(jnp.stack(relations), axis=0))
 
     def _sum(self, scores: Sequence[Any], lengths: jax.Array) -> Any:
         if self.by == "scores":
@@ -124,7 +140,7 @@ class Ensemble:
         # What decides between as many votes.
         return sum(table * (1 - FIRST * place) for place, table in enumerate(arcs))
 
-    def _fill(self, made: Predictions, batch: Any, heads: jax.Array, relations: jax.Array) -> None:
+    def _fill(self, made: Predictions, batch: Batch, heads: jax.Array, relations: jax.Array) -> None:
         names = self.members[0].model.vocabulary.deprels
         labels = rows(batch, np.asarray(relations.argmax(-1)))
         for (place, tree), (_, numbers) in zip(rows(batch, np.asarray(heads)), labels, strict=True):

@@ -69,7 +69,7 @@ class Members:
         return [*self.arguments, *own]
 
     def _name(self, seed: int) -> str:
-        return f"seed-{seed}"
+        return f"{PREFIX}{seed}"
 
     def _missing(self) -> list[int]:
         return [seed for seed in self.seeds if not self._is_finished(self.folder / self._name(seed))]
@@ -94,6 +94,14 @@ class Members:
         report.write(self.folder, "")
         write_page(self.folder, "", splits)
         return report
+
+
+PREFIX = "seed-"
+
+
+def member_folders(run: Path) -> list[Path]:
+    """The folders of a run's members; none where it has trained one parser."""
+    return sorted(run.glob(f"{PREFIX}*/"))
 
 
 def _training(folders: Sequence[Path]) -> Training:

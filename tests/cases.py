@@ -16,7 +16,7 @@ GARBAGE = 7e3
 Tables = dict[str, NDArray[np.float32]]
 
 
-SLOW = ("mh4_transitions", "mh5", "mh4_trees", "mh4_trees_transitions", "one_endpoint_crossing")
+SLOW = ("mh4_transitions", "mh5", "mh4_trees", "mh4_trees_transitions", "one_endpoint_crossing", "crossing_sensitive")
 """Systems whose charts take long to compile."""
 
 

@@ -35,7 +35,8 @@ def models(sentences: list[Sentence]) -> list[TrainedModel]:
 def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentences: list[Sentence]) -> None:
     few = sentences[:6]
     made = Ensemble([Member(name, model, ladder()[1:2]) for name, model in zip("ab", models, strict=True)], by, None)
-    together, alone = made(few)
+    together, alone = made.beside_members(few)
+    assert all(map(np.array_equal, made(few).heads, together.heads))
     tables = [dict(score_tables(model, few)) for model in models]
     arcs = [jnp.stack([own[place]["arc"] for place in range(len(few))]) for own in tables]
     everything, lengths = sd.spanning.all_trees(), jnp.array([len(sentence) for sentence in few])

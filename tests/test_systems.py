@@ -16,6 +16,7 @@ from structdep.charts import (
     arc_hybrid_trees,
     arc_standard,
     arc_standard_trees,
+    crossing_sensitive,
     eisner,
     mh4_trees,
     mhk,
@@ -63,6 +64,7 @@ SYSTEMS = (
     Declared(arc_standard_trees(), (4, 3), PROJECTIVE, PROJECTIVE),
     Declared(arc_standard_trees(transitions=True), (4, 3), PROJECTIVE, PROJECTIVE),
     Declared(one_endpoint_crossing(), (4, 3), ONE_EC, ONE_EC),
+    Declared(crossing_sensitive(), (4, 3), ONE_EC, ONE_EC),
     Declared(mh4_trees(), (4, 3), MH4_TREES, MH4_TREES),
     Declared(mh4_trees(transitions=True), (4, 3), MH4_TREES, MH4_TREES),
 )
