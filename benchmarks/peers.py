@@ -79,7 +79,7 @@ def supar(scores: Scores) -> Mapping[str, Program]:
     return {
         "log-partition": lambda: crf().log_partition.detach().numpy(),
         "marginals": lambda: crf().marginals.detach().numpy().swapaxes(1, 2),
-        "argmax": lambda: crf().argmax.detach().numpy().argmax(-1)[:, 1:],
+        "argmax": lambda: crf().argmax.numpy()[:, 1:],
     }
 
 
