@@ -25,16 +25,23 @@ HEADER = "| system | n | batch | work | ms a sentence | of the value alone | com
 def main() -> None:
     options = parse()
     jax.config.update("jax_num_cpu_devices", options.devices)
+    rows = known(options.out)
+    told = f"{machine()}, {jax.device_count()} devices; medians of {options.rounds} runs"
     sizes = [(words, batch) for words in options.words for batch in options.batch]
-    rows: list[Measured] = []
     for words, batch in track(sizes, "measuring", console=Console(stderr=True)):
-        rows += measure(options.systems, options.work, words, batch, options.rounds)
-    told = f"{machine()}; medians of {options.rounds} runs, {resident() / 1e3:.1f} GB resident at most."
-    table = "\n".join([told, "", *markdown(rows)])
+        if (words, batch) not in {(row.words, row.batch) for row in rows}:
+            rows += measure(options.systems, options.work, words, batch, options.rounds)
+        table = "\n".join([f"{told}, {resident() / 1e3:.1f} GB resident at most.", "", *markdown(rows)])
+        if options.out:
+            write_whole(options.out.with_suffix(".md"), f"`python -m benchmarks {' '.join(options.given)}`: {table}\n")
+            write_whole(options.out.with_suffix(".json"), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     print(table)
-    if options.out:
-        write_whole(options.out.with_suffix(".md"), f"`python -m benchmarks {' '.join(options.given)}`: {table}\n")
-        write_whole(options.out.with_suffix(".json"), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+
+
+def known(out: Path | None) -> list[Measured]:
+    """What has been measured before the same command was stopped."""
+    path = out and out.with_suffix(".json")
+    return [Measured(**row) for row in json.loads(path.read_text())] if path and path.is_file() else []
 
 
 def parse() -> argparse.Namespace:
@@ -45,7 +52,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batch", nargs="+", type=int, default=[32], help="sentences side by side (default: 32)")
     parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
     parser.add_argument("--rounds", type=int, default=11, help="runs of each program (default: 11)")
-    parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json")
+    parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json; sizes there are kept")
     options = parser.parse_args()
     names = ("systems", "work", "words", "batch")
     chosen = {name: list(map(str, getattr(options, name))) for name in names}
