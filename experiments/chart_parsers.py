@@ -70,7 +70,8 @@ TWO = {("s0", "b0"): ("shift", *REDUCES)}
 HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
 PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
 CROSSING = {
-    ("head", "dependent"): ("arc", "crossed"),
+    **ARCS,  # by themselves, as a parser of arcs has them to begin with
+    ("crossing", "dependent"): ("crossed",),
     ("grandparent", "dependent"): ("grandparent",),
     ("sibling", "dependent"): ("sibling",),
 }

@@ -128,6 +128,18 @@ def test_a_run_begins_with_what_another_has_learned(
         experiment(treebank, tmp_path / "other", replace(config, min_count=9))
 
 
+@pytest.mark.parametrize("parser", ["eisner", "mh4", "1ec1", "1ec"])
+def test_parsers_of_arcs_begin_with_the_arcs_of_another(parser: str) -> None:
+    learned, own = (_shapes(name) for name in ("mst", parser))
+    assert learned.items() <= own.items()
+
+
+def _shapes(parser: str) -> dict[str, tuple[int, ...]]:
+    """Those of the arrays of its scorer, by their names."""
+    scorer = ChartParser(CHARTS[parser], "hinge").scorer(TINY, rngs=nnx.Rngs(0))
+    return {name: array.shape for name, array in named(nnx.state(scorer)).items()}
+
+
 def test_a_folder_holds_one_configuration(treebank: Treebank, finished: tuple[Experiment, Report]) -> None:
     folder = finished[0].run.folder
     with pytest.raises(ValueError, match=r"another configuration \(seed: 9, not 1; states: 64, not 32\): write --name"):
