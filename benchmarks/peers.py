@@ -1,7 +1,7 @@
 """`python -m benchmarks.peers`: projective trees beside torch-struct and SuPar, same scores, results checked equal.
 
-Each of the two that is installed (`pip install torch torch-struct supar`) takes part. All use as many threads as there
-are cores, and each its best batch.
+Each of the two that is installed (`pip install '.[peers]'`) takes part. All use all cores, they by threads, ours with
+each core as a device, and each its best batch.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def main() -> None:
     jax.config.update("jax_num_cpu_devices", options.devices)
     peers = {name: peer for name, peer in PEERS.items() if importlib.util.find_spec(name)}
     if not peers:
-        parser.error(f"none of {', '.join(PEERS)} is installed: pip install torch torch-struct")
+        parser.error(f"none of {', '.join(PEERS)} is installed: pip install '.[peers]'")
     lines = [f"{machine()}; {os.cpu_count()} cores; medians of {options.rounds} runs, the best batch of each.", ""]
     lines += [f"| work | n | ours, ms a sentence | {' | '.join(f'{p} | {p} / ours' for p in peers)} |"]
     print("\n".join([*lines, f"|---|--:|--:|{'--:|--:|' * len(peers)}"]), flush=True)
