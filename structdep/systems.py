@@ -63,7 +63,7 @@ def run(
 def on_devices(function: Run) -> Run:
     """Decorates what runs a class of trees: where axes of a mesh are explicit, each device runs its own sentences.
 
-    So devices do not wait for each other, and send nothing. Each draws other samples.
+    So devices do not wait for each other, and send nothing. Each draws other samples, of its own sentences.
     """
 
     @wraps(function)
@@ -81,15 +81,22 @@ def on_devices(function: Run) -> Run:
         if AxisType.Explicit not in batch.mesh.axis_types:
             return answer(tables, lengths, cotangent, key)
 
+        axes = batch.spec[0]
+
         def own(tables: dict[str, Any], lengths: jax.Array, cotangent: Any) -> tuple[Any, dict[str, Any]]:
-            other = None if key is None else jax.random.fold_in(key, lax.axis_index(batch.mesh.axis_names))
+            other = None if key is None else _other(key, axes)
             return answer(tables, lengths, cotangent, other)
 
-        rows = PartitionSpec(*batch.spec[:1])  # type: ignore[no-untyped-call]
+        rows = PartitionSpec(axes)  # type: ignore[no-untyped-call]
         result: tuple[Any, dict[str, Any]] = map_devices(own, batch.mesh, rows)(tables, lengths, cotangent)
         return result
 
     return shared
+
+
+def _other(key: jax.Array, axes: Any) -> jax.Array:
+    """A key of a device's own, if devices share the batch along these axes."""
+    return key if axes is None else jax.random.fold_in(key, lax.axis_index(axes))
 
 
 def map_devices(function: Callable[..., Any], mesh: Any, rows: PartitionSpec) -> Callable[..., Any]:

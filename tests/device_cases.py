@@ -107,7 +107,10 @@ def unlikely_samples(mesh: Mesh) -> list[str]:
     with jax.set_mesh(mesh):
         draw = jax.jit(lambda scores: sd.sample(sd.charts.eisner(), scores, jax.random.key(0)))
         heads = np.asarray(draw(jax.device_put(alike, shared)))
+        same = draw(jax.device_put(alike[:9], NamedSharding(mesh, PartitionSpec())))
     wrong = []
+    if not all(np.array_equal(copy.data, same) for copy in same.addressable_shards):
+        wrong.append("devices draw different samples of the same sentences")
     if (heads[:500] == heads[500:1000]).all(1).mean() > 0.1:
         wrong.append("two devices draw the same samples")
     trees, counts = np.unique(heads, axis=0, return_counts=True)
