@@ -16,8 +16,6 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, PartitionSpec
 from numpy.typing import ArrayLike, NDArray
 
-from structdep.systems import map_devices
-
 
 @dataclass(frozen=True, order=True)
 class Shape:
@@ -141,7 +139,8 @@ def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callab
     Args:
         function: of arrays, or trees of arrays, that all have the batch first, to such. What it draws by one key, it
             draws on each device: give each sentence a key.
-        mesh: of devices, along all its axes; the one that is set (`jax.set_mesh`), all devices where none is.
+        mesh: of devices, along all its axes; the one that is set (`jax.set_mesh`), all devices where none is. If its
+            axes are explicit, XLA decides how devices share the work.
 
     Raises:
         ValueError: a batch that has no equal part for each device.
@@ -162,10 +161,10 @@ def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callab
                     f"a batch of {len(leaf)} has no equal part for each of {devices.size} devices: pad it, or see "
                     "batching.plan(.., devices)"
                 )
-        if devices.size == 1:
+        if devices.size == 1 or AxisType.Explicit in devices.axis_types:
             return function(*arrays)
         rows = PartitionSpec(devices.axis_names)  # type: ignore[no-untyped-call]
-        return map_devices(function, devices, rows)(*arrays)
+        return jax.shard_map(function, mesh=devices, in_specs=rows, out_specs=rows, check_vma=False)(*arrays)
 
     return shared
 

@@ -11,8 +11,7 @@ from functools import partial, singledispatch, wraps
 from typing import Any, Protocol, runtime_checkable
 
 import jax
-from jax import lax
-from jax.sharding import AxisType, NamedSharding, PartitionSpec, reshard
+from jax.sharding import AxisType, PartitionSpec, auto_axes
 
 from structdep.deduction import Score
 from structdep.semirings import Semiring
@@ -61,54 +60,23 @@ def run(
 
 
 def on_devices(function: Run) -> Run:
-    """Decorates what runs a class of trees: where axes of a mesh are explicit, each device runs its own sentences.
+    """Decorates what runs a class of trees: where axes of a mesh are explicit, XLA decides how devices share its work.
 
-    So devices do not wait for each other, and send nothing. Each draws other samples, of its own sentences.
+    The results are then shared as the batch is.
     """
 
     @wraps(function)
     def shared(
-        system: System,
-        semiring: Semiring,
-        want: str,
-        tables: dict[str, Any],
-        lengths: jax.Array,
-        cotangent: Any = None,
-        key: jax.Array | None = None,
+        system: System, semiring: Semiring, want: str, tables: dict[str, Any], *arrays: Any, **named: Any
     ) -> tuple[Any, dict[str, Any]]:
         answer = partial(function, system, semiring, want)
         batch = jax.typeof(jax.tree.leaves(tables)[0]).sharding
-        if AxisType.Explicit not in batch.mesh.axis_types:
-            return answer(tables, lengths, cotangent, key)
-
-        axes = batch.spec[0]
-
-        def own(tables: dict[str, Any], lengths: jax.Array, cotangent: Any) -> tuple[Any, dict[str, Any]]:
-            other = None if key is None else _other(key, axes)
-            return answer(tables, lengths, cotangent, other)
-
-        rows = PartitionSpec(axes)  # type: ignore[no-untyped-call]
-        result: tuple[Any, dict[str, Any]] = map_devices(own, batch.mesh, rows)(tables, lengths, cotangent)
-        return result
+        if AxisType.Explicit in batch.mesh.axis_types:
+            sharing = PartitionSpec(*batch.spec[:1])  # type: ignore[no-untyped-call]
+            answer = auto_axes(answer, out_sharding=sharing)
+        return answer(tables, *arrays, **named)
 
     return shared
-
-
-def _other(key: jax.Array, axes: Any) -> jax.Array:
-    """A key of a device's own, if devices share the batch along these axes."""
-    return key if axes is None else jax.random.fold_in(key, lax.axis_index(axes))
-
-
-def map_devices(function: Callable[..., Any], mesh: Any, rows: PartitionSpec) -> Callable[..., Any]:
-    """The function of arrays `[batch, ..]` as one that runs on each device by itself.
-
-    Devices of the mesh share the batch along the axes that `rows` names.
-    """
-    run: Callable[..., Any] = jax.shard_map(function, mesh=mesh, in_specs=rows, out_specs=rows, check_vma=False)
-    if AxisType.Explicit not in mesh.axis_types:
-        return run
-    sharding = NamedSharding(mesh, rows)
-    return lambda *arrays: run(*reshard(arrays, jax.tree.map(lambda _: sharding, arrays)))  # type: ignore[no-untyped-call]
 
 
 def check_system(system: object) -> None:
