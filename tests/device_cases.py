@@ -82,6 +82,7 @@ def explicit(devices: int) -> list[str]:
         "argmax": lambda scores, heads, lengths: sd.argmax(sd.charts.eisner(), scores, lengths),
         "spanning": lambda scores, heads, lengths: sd.argmax(sd.spanning.all_trees(), scores, lengths),
         "gradient": nll,
+        "sample": lambda scores, heads, lengths: sd.sample(sd.charts.eisner(), scores, jax.random.key(0), lengths),
         "greedy": lambda scores, heads, lengths: sd.argmax(sd.greedy.second_order(), scores, lengths),
         "2-best": lambda scores, heads, lengths: (
             sd.TreeDistribution(sd.charts.eisner(), scores, lengths).k_best(2).scores.T
