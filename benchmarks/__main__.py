@@ -15,7 +15,7 @@ import jax
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.measure import SYSTEMS, USUAL, WORK, Measured, measure
+from benchmarks.measure import SYSTEMS, USUAL, WORK, Measured, is_possible, measure
 from experiments.files import write_whole
 
 CORES = "of a CPU that share the batch, where it has equal parts for all (default: as many as cores)"
@@ -29,13 +29,23 @@ def main() -> None:
     told = f"{machine()}, {jax.device_count()} devices; medians of {options.rounds} runs"
     sizes = [(words, batch) for words in options.words for batch in options.batch]
     for words, batch in track(sizes, "measuring", console=Console(stderr=True)):
-        if (words, batch) not in {(row.words, row.batch) for row in rows}:
-            rows += measure(options.systems, options.work, words, batch, options.rounds)
+        missing = [pair for pair in pairs(options) if (*pair, words, batch) not in {row.program for row in rows}]
+        rows = sorted(rows + measure(missing, words, batch, options.rounds), key=place)
         table = "\n".join([f"{told}, {resident() / 1e3:.1f} GB resident at most.", "", *markdown(rows)])
         if options.out:
             write_whole(options.out.with_suffix(".md"), f"`python -m benchmarks {' '.join(options.given)}`: {table}\n")
             write_whole(options.out.with_suffix(".json"), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     print(table)
+
+
+def pairs(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """The systems that are asked for, each with every work that it can do."""
+    return [(system, work) for system in options.systems for work in options.work if is_possible(system, work)]
+
+
+def place(row: Measured) -> tuple[int, int, int, int]:
+    """In the table: sizes, systems of a size, works of a system."""
+    return row.words, row.batch, list(SYSTEMS).index(row.system), list(WORK).index(row.work)
 
 
 def known(out: Path | None) -> list[Measured]:
@@ -52,7 +62,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batch", nargs="+", type=int, default=[32], help="sentences side by side (default: 32)")
     parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
     parser.add_argument("--rounds", type=int, default=11, help="runs of each program (default: 11)")
-    parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json; sizes there are kept")
+    parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json; what is measured there is kept")
     options = parser.parse_args()
     names = ("systems", "work", "words", "batch")
     chosen = {name: list(map(str, getattr(options, name))) for name in names}

@@ -130,7 +130,7 @@ def table(systems: Sequence[str], words: Sequence[int], found: dict[str, float])
     for name in systems:
         for n in words:
             own = work(SYSTEMS[name], n)
-            (taken,) = measure([name], ["max"], n, 32, 9)
+            (taken,) = measure([(name, "max")], n, 32, 9)
             reached = own.computed / found["terms of a maximum"], own.bytes / found["bytes, array of 256 MB"]
             moved = (f"{number / 1e6:.2f}" for number in (own.bytes, own.charts))
             times = (f"{time:.3g}" for time in (taken.milliseconds, *(1e3 * limit for limit in reached)))

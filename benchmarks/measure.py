@@ -82,6 +82,10 @@ class Measured:
     runs: list[float] = field(default_factory=list)
 
     @property
+    def program(self) -> tuple[str, str, int, int]:
+        return self.system, self.work, self.words, self.batch
+
+    @property
     def milliseconds(self) -> float:
         return median(self.runs)
 
@@ -114,16 +118,15 @@ def compiled(work: Callable[..., Any], scores: Any) -> tuple[Callable[[], Any], 
     return run, devices * program.memory_analysis().temp_size_in_bytes / 1e6
 
 
-def measure(systems: Sequence[str], work: Sequence[str], words: int, batch: int, rounds: int) -> list[Measured]:
+def measure(pairs: Sequence[tuple[str, str]], words: int, batch: int, rounds: int) -> list[Measured]:
     """Programs of one size, run in turn, round after round, so that a busy machine slows all of them alike."""
     programs = []
-    for system in systems:
-        scores = random_scores(SYSTEMS[system], words, batch)
-        for name in (name for name in work if is_possible(system, name)):
-            start = time.perf_counter()
-            program, megabytes = compiled(partial(WORK[name], SYSTEMS[system]), scores)
-            compiling = time.perf_counter() - start
-            programs.append((program, Measured(system, name, words, batch, compiling, megabytes)))
+    scores = {system: random_scores(SYSTEMS[system], words, batch) for system, _ in pairs}
+    for system, work in pairs:
+        start = time.perf_counter()
+        program, megabytes = compiled(partial(WORK[work], SYSTEMS[system]), scores[system])
+        compiling = time.perf_counter() - start
+        programs.append((program, Measured(system, work, words, batch, compiling, megabytes)))
     for _ in range(rounds):
         for run, measured in programs:
             measured.runs.append(seconds(run) * 1e3 / batch)
