@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain, product
@@ -25,26 +25,6 @@ from structdep.semirings import KBest, MaxPlus, Semiring
 from structdep.semirings.numerics import first_true
 
 GOAL = "goal"
-
-
-@dataclass(frozen=True)
-class Slots:
-    """What some products have at one place, if anything: columns `[size, entries]` of integers.
-
-    There is an entry for each product and each item of the family that it makes.
-    """
-
-    columns: Mapping[str, np.ndarray]
-
-    @classmethod
-    def of(cls, entries: Sequence[Mapping[str, Sequence[int]]]) -> Slots:
-        return cls({name: np.array([entry[name] for entry in entries], np.int32).T for name in entries[0]})
-
-    def at(self, entry: jax.Array) -> dict[str, jax.Array]:
-        """The columns of one entry in each sentence, `[size, batch]`."""
-        table = jnp.asarray(np.concatenate(list(self.columns.values()))).at[:, entry].get(mode="promise_in_bounds")
-        ends = np.cumsum([len(column) for column in self.columns.values()])
-        return dict(zip(self.columns, jnp.split(table, ends[:-1]), strict=True))
 
 
 @dataclass(frozen=True)
@@ -142,51 +122,59 @@ class Choices:
     def _stride(self, name: str, summed: tuple[str, ...]) -> int:
         return self.layout.nodes ** (len(summed) - 1 - summed.index(name)) if name in summed else 1
 
-    def premises(self, kinds: Mapping[str, Choices]) -> list[Slots]:
-        """The items of each product: kind, row, positions, ends, width of an axiom.
+    def premises(self, kinds: Mapping[str, Choices]) -> np.ndarray:
+        """The items of each entry, `[entries, items, ..]`: kind, row, width but for an axiom's, positions.
 
-        The number of the kind is -1 where there is no item, or where nothing makes it but an axiom.
+        The width and each position are forms. The kind is its number; -1 where there is no item, or where nothing makes
+        it but an axiom.
         """
         numbers = {name: number for number, name in enumerate(kinds)}
         arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
         axioms = {axiom.symbol: width_of_axiom(axiom) for axiom in self.plan.system.axioms}
 
-        def column(atom: Atom | None) -> dict[str, Sequence[int]]:
-            if atom is None:
-                return {"kind": [-1], "row": [0], "ends": [0, 0], "axiom": [-1], **self._positions((), arity)}
-            family = self.plan.families[atom.symbol]
-            row, axiom = self.plan.rows[atom.symbol], axioms.get(atom.symbol, -1)
-            places = self._positions(atom.positions, arity)
-            return {"kind": [numbers.get(family, -1)], "row": [row], "ends": atom.ends, "axiom": [axiom], **places}
+        def columns(atom: Atom) -> list[int]:
+            left, right = atom.span
+            width = self._form([(right, 1), (left, -1)], -axioms.get(atom.symbol, -1))
+            positions = [self._form([(position, 1)]) for position in atom.positions]
+            rest = self._form([]) * (arity - len(positions))
+            kind = numbers.get(self.plan.families[atom.symbol], -1)
+            return [kind, self.plan.rows[atom.symbol], *chain(width, *positions), *rest]
 
-        return self._slots(True, column)
+        nothing = [-1, 0, *self._form([]) * (1 + arity)]
+        return self._table(lambda atom: atom.is_item, columns, nothing)
 
-    def scores(self, offsets: Mapping[str, int]) -> list[Slots]:
-        """The scores of each product: where their table begins in an array of all (-1 if none), and positions."""
-        arity = max(arity for _, arity in self.plan.system.declared.values())
+    def scores(self, offsets: Mapping[str, int]) -> np.ndarray:
+        """The scores of each entry: where they are in an array of all tables, as forms `[entries, scores, ..]`.
 
-        def column(atom: Atom | None) -> dict[str, Sequence[int]]:
-            positions = atom.positions if atom else ()
-            strides = [self.layout.nodes**power for power in range(len(positions))][::-1] + [0] * arity
-            offset = offsets[atom.symbol.name] if atom else -1
-            return {"offset": [offset], "strides": strides[:arity], **self._positions(positions, arity)}
+        Tables begin at `offsets`. Where there is no score, it is at -1.
+        """
 
-        return self._slots(False, column)
+        def columns(atom: Atom) -> list[int]:
+            strides = [self.layout.nodes**power for power in reversed(range(len(atom.positions)))]
+            return self._form(zip(atom.positions, strides, strict=True), offsets[atom.symbol.name])
 
-    def _slots(self, items: bool, column: Callable[[Atom | None], Mapping[str, Sequence[int]]]) -> list[Slots]:
-        """What the products have, items or scores: the first ones, the second ones, .."""
-        products = [
-            [slot[m] for slot in term if slot[0].is_item is items and not is_nothing(slot[m])]
+        return self._table(lambda atom: not atom.is_item, columns, self._form([], -1))
+
+    def _table(
+        self, wanted: Callable[[Atom], bool], columns: Callable[[Atom], list[int]], nothing: list[int]
+    ) -> np.ndarray:
+        entries = [
+            [columns(slot[m]) for slot in term if not is_nothing(slot[m]) and wanted(slot[m])]
             for term in self.terms
             for m in range(len(self.group.folds))
         ]
-        most = max(map(len, products))
-        return [Slots.of([column(own[m] if m < len(own) else None) for own in products]) for m in range(most)]
+        most = max(map(len, entries))
+        return np.array([own + [nothing] * (most - len(own)) for own in entries], np.int32).reshape(
+            len(entries), most, len(nothing)
+        )
 
-    def _positions(self, positions: Sequence[Position], arity: int) -> dict[str, Sequence[int]]:
-        variables = [self.variables.index(p.name) for p in positions]
-        rest = [0] * (arity - len(positions))
-        return {"variables": variables + rest, "shifts": [p.shift for p in positions] + rest}
+    def _form(self, positions: Iterable[tuple[Position, int]], constant: int = 0) -> list[int]:
+        """A linear form of the nodes of `variables`, its constant first: the sum of positions times factors."""
+        form = [constant] + [0] * len(self.variables)
+        for position, factor in positions:
+            form[0] += factor * position.shift
+            form[1 + self.variables.index(position.name)] += factor
+        return form
 
 
 def _products(factors: Sequence[Any], semiring: Semiring) -> Iterator[tuple[tuple[int, ...], jax.Array]]:

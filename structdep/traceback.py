@@ -32,12 +32,15 @@ class Stacks(NamedTuple):
     cells: jax.Array
     sizes: jax.Array
 
-    def push(self, kind: jax.Array, cell: jax.Array, wanted: jax.Array) -> Stacks:
-        """With a cell of one kind or another in each sentence where one is wanted."""
-        batch, column = jnp.arange(self.sizes.shape[1]), jnp.arange(len(cell))[:, None]
-        depth = jnp.where(wanted, self.sizes[kind, batch], self.cells.shape[1])
-        cells = self.cells.at[kind, depth, column, batch].set(cell, mode="drop")
-        return Stacks(cells, self.sizes.at[kind, batch].add(wanted))
+    def push(self, kinds: jax.Array, cells: jax.Array, wanted: jax.Array) -> Stacks:
+        """With cells `[m, 1 + arity, batch]` of these kinds `[m, batch]`, those that are wanted."""
+        earlier = np.tri(len(kinds), k=-1, dtype=bool)[..., None] & (kinds[:, None] == kinds) & wanted
+        depth = jnp.take_along_axis(self.sizes, kinds, axis=0, mode="clip") + earlier.sum(1)
+        depth = jnp.where(wanted, depth, self.cells.shape[1])[:, None]
+        column, batch = jnp.arange(cells.shape[1])[:, None], jnp.arange(cells.shape[2])
+        pushed = self.cells.at[kinds[:, None], depth, column, batch].set(cells, mode="drop")
+        more = wanted & (kinds == jnp.arange(len(self.sizes))[:, None, None])
+        return Stacks(pushed, self.sizes + more.sum(1))
 
     def top(self, kind: int) -> jax.Array:
         """The last cell of each sentence."""
@@ -74,9 +77,10 @@ def derivation(
     kinds = choices(plan, layout)
     ends = np.cumsum([table[..., 0].size for table in tables.values()])
     offsets = dict(zip(tables, [0, *ends[:-1]], strict=True))
-    premises = [kind.premises(kinds) for kind in kinds.values()]
-    scores = [kind.scores(offsets) for kind in kinds.values()]
+    premises = [jnp.moveaxis(jnp.asarray(kind.premises(kinds)), 0, -1) for kind in kinds.values()]
+    scores = [jnp.moveaxis(jnp.asarray(kind.scores(offsets)), 0, -1) for kind in kinds.values()]
     batch = jnp.arange(len(lengths))
+    arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
     dtype = next(iter(tables.values())).dtype
 
     def visit(number: int, kind: Choices, state: State) -> State:
@@ -84,18 +88,13 @@ def derivation(
         key, own = (None, None) if key is None else jax.random.split(key)
         cell, active, stacks = stacks.pop(number)
         entry, nodes, ranks = kind.choose(cell, lengths, tables, charts, semiring, own)
-        for slots in scores[number]:
-            score = slots.at(entry)
-            places = (score["strides"] * _places(score, nodes)).sum(0) + score["offset"][0]
-            wanted = active & (score["offset"][0] >= 0)
-            uses = uses.at[jnp.where(wanted, places, len(uses)), batch].add(1, mode="drop")
-        for m, slots in enumerate(premises[number]):
-            premise = slots.at(entry)
-            places = _places(premise, nodes)
-            left, right = jnp.take_along_axis(places, premise["ends"], axis=0)
-            wanted = active & (premise["kind"][0] >= 0) & (right - left != premise["axiom"][0])
-            pushed = jnp.concatenate([premise["row"], places, *([] if rank is None else [ranks[m : m + 1]])])
-            stacks = stacks.push(premise["kind"][0], pushed, wanted)
+        places = _values(scores[number].at[..., entry].get(mode="promise_in_bounds"), nodes)
+        uses = uses.at[jnp.where(active & (places >= 0), places, len(uses)), batch].add(1, mode="drop")
+        found = premises[number].at[..., entry].get(mode="promise_in_bounds")
+        forms = found[:, 2:].reshape(len(found), 1 + arity, 1 + len(nodes), len(batch))
+        width, *positions = jnp.moveaxis(_values(forms, nodes), 1, 0)
+        cells = [found[:, 1], *positions, *([] if rank is None else [ranks[: len(found)]])]
+        stacks = stacks.push(found[:, 0], jnp.stack(cells, axis=1), active & (found[:, 0] >= 0) & (width != 0))
         return stacks, uses, key
 
     def step(state: State) -> State:
@@ -103,7 +102,6 @@ def derivation(
             state = visit(number, kind, state) if name != GOAL else state
         return state
 
-    arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
     cells = jnp.zeros((len(kinds), layout.nodes, 1 + arity, len(lengths)), jnp.int32)
     if rank is not None:
         cells = jnp.concatenate([cells, jnp.full_like(cells[:, :, :1], rank)], axis=2)
@@ -133,6 +131,6 @@ def derivations(
     return jax.vmap(ranked, out_axes=-1)(jnp.arange(len(values)), exists)
 
 
-def _places(slot: dict[str, jax.Array], nodes: jax.Array) -> jax.Array:
-    """The nodes at a slot's positions."""
-    return jnp.take_along_axis(nodes, slot["variables"], axis=0) + slot["shifts"]
+def _values(forms: jax.Array, nodes: jax.Array) -> jax.Array:
+    """The values of linear forms `[.., 1 + variables, batch]` of the nodes `[variables, batch]`."""
+    return forms[..., 0, :] + (forms[..., 1:, :] * nodes).sum(-2)
