@@ -105,6 +105,11 @@ NOT_LIFTED = ("--confidence", "--k-best", "--constraints", "--single-root")
 
 def _parser(config: Config) -> Parser:
     if config.parser in SYSTEMS:
+        if config.graft:
+            raise ValueError(
+                f"--set graft={config.graft}: {config.parser} learns from runs that are found once, so "
+                "that its sentences have to stay as they are; leave it out, or write a --parser with a chart, or mst"
+            )
         return TransitionParser(config.parser, config.features or 4, config.oracle, config.loss)
     for option in ("features", "oracle"):
         if getattr(config, option) is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import optax
 from flax import nnx
 
-from experiments.augmentation import Exchange
+from experiments.augmentation import Grafts
 from experiments.batches import Batch, batches, filled
 from experiments.compiled import Compiled
 from experiments.config import Config
@@ -21,6 +21,8 @@ from experiments.parsers import Parser
 from experiments.sentences import Heads
 from experiments.shapes import plan
 
+Targets = Callable[[Batch], Any]
+"""From a batch to what the loss compares scores with."""
 Advance = Callable[[int, int, float], None]
 """Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
 
@@ -49,12 +51,12 @@ class Trainer:
         self, config: Config, corpus: Corpus, parser: Parser, trees: Heads, devices: Devices | None = None
     ) -> None:
         self.devices = devices or Devices()
-        self.config, self.corpus, self.targets = config, corpus, parser.targets(trees)
-        self.sentences = corpus.splits["train"]
-        self.exchange = Exchange(self.sentences, config.exchange)
+        self.config, self.corpus, self.parser = config, corpus, parser
+        self.sentences, self.targets = corpus.splits["train"], parser.targets(trees)
+        self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
-        self.optimizer = optimizer(config, config.epochs * len(self.batches(0)))
+        self.optimizer = optimizer(config, config.epochs * len(self.material(0)[0]))
         self.key = jax.random.key(config.seed, impl="rbg")
         self.step = Compiled(self._step, donate_argnums=0, out_shardings=self.devices.everywhere)
 
@@ -63,28 +65,31 @@ class Trainer:
         parameters, average = (jax.tree.map(jnp.copy, self.parameters) for _ in range(2))
         return State(jnp.int32(0), parameters, average, self.optimizer.init(parameters))
 
-    def batches(self, epoch: int) -> list[Batch]:
-        """Those of an epoch; the same ones whenever they are asked for."""
+    def material(self, epoch: int) -> tuple[list[Batch], Targets]:
+        """The batches of an epoch, the same ones whenever they are asked for, and what they train for."""
         rng = np.random.default_rng([self.config.seed, epoch])
-        sentences = [self.exchange(sentence, rng) for sentence in self.sentences]
-        return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes)
+        sentences, targets = self.sentences, self.targets
+        if self.grafts:
+            sentences, trees = self.grafts(rng)
+            targets = self.parser.targets(trees)
+        return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes), targets
 
     def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
         """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""
         start, losses = time.perf_counter(), []
-        made = self.batches(number)
+        made, targets = self.material(number)
         for done, batch in enumerate(made, start=1):
-            state, loss = self.advance(state, batch)
+            state, loss = self.advance(state, batch, targets)
             losses.append(float(loss))
             advance(done, len(made), float(np.mean(losses)))
         if not np.isfinite(losses).all():
             raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
         return state, Epoch(float(np.mean(losses)), len(self.sentences), time.perf_counter() - start)
 
-    def advance(self, state: State, batch: Batch) -> tuple[State, jax.Array]:
+    def advance(self, state: State, batch: Batch, targets: Targets) -> tuple[State, jax.Array]:
         """One step, with the batch on all devices."""
         batch = filled(batch, len(self.devices))
-        batch, target = self.devices.shared((batch, self.targets(batch)))
+        batch, target = self.devices.shared((batch, targets(batch)))
         with jax.set_mesh(self.devices.mesh):
             state, loss = self.step(state, batch, target, self.key)
         return state, loss

@@ -40,8 +40,9 @@ def losses(devices: int) -> list[float]:
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(CONFIG, corpus, parser, trees, Devices(devices))
     state, found = trainer.devices.copied(trainer.start()), []
-    for batch in trainer.batches(1):
-        state, loss = trainer.advance(state, batch)
+    made, targets = trainer.material(1)
+    for batch in made:
+        state, loss = trainer.advance(state, batch, targets)
         found.append(float(loss))
     return found
 

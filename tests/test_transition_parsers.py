@@ -72,10 +72,10 @@ def test_targets_are_the_runs_of_the_sentences(treebank: Treebank, tmp_path: Pat
     """Each row has the run of its sentence, rows that fill the batch have none."""
     trainer = experiment(treebank, tmp_path, replace(TINY, parser="swap-standard", words_per_batch=90)).trainer
     oracle = tr.static_oracle(SYSTEMS["swap-standard"])
-    batches = trainer.batches(1)
+    batches, targets = trainer.material(1)
     assert sorted(int(index) for batch in batches for index in batch.index if index >= 0) == list(range(40))
     for batch in batches:
-        target = trainer.targets(batch)
+        target = targets(batch)
         for row, index in enumerate(np.asarray(batch.index).tolist()):
             steps = 0
             if index >= 0:

@@ -59,10 +59,10 @@ def losses(treebank: Treebank, folder: Path, config: Config, steps: int = 8) -> 
     """Of as many steps with one batch, without dropout."""
     still = replace(config, word_dropout=0.0, input_dropout=0.0, state_dropout=0.0, recurrent_dropout=0.0, warm_up=0.0)
     trainer = experiment(treebank, folder, still).trainer
-    (batch, *_) = trainer.batches(0)
+    (batch, *_), targets = trainer.material(0)
     state, found = trainer.devices.copied(trainer.start()), []
     for _ in range(steps):
-        state, value = trainer.advance(state, batch)
+        state, value = trainer.advance(state, batch, targets)
         found.append(float(value))
     assert int(state.step) == steps
     return found
