@@ -6,15 +6,12 @@ from functools import partial
 from typing import Any
 
 import jax
-import numpy as np
 from flax import nnx
-from numpy.typing import NDArray
 
 import structdep as sd
-from experiments.batches import Batch
 from experiments.chart_decoding import ChartDecoder, Tables
 from experiments.config import Config
-from experiments.corpus import nearest_trees, padded
+from experiments.corpus import Trees, nearest_trees
 from experiments.decoding import Cheaper, Decoding
 from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
@@ -126,8 +123,8 @@ class ChartParser:
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         return nearest_trees(sentences, vocabulary, self.chart.arcs)
 
-    def targets(self, trees: Heads) -> Callable[[Batch], NDArray[np.int32]]:
-        return lambda batch: padded(batch, trees)
+    def targets(self, trees: Heads) -> Trees:
+        return Trees(trees)
 
     def loss(self, scores: Tables, target: jax.Array, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
         loss = self._tree_loss(self.system, scores, target, lengths)

@@ -67,6 +67,20 @@ def rows(batch: Batch, table: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
     return [(index, row[:length]) for index, length, row in places if index >= 0]
 
 
+@dataclass(frozen=True)
+class Trees:
+    """What is to be found in batches of a corpus, where it is these trees themselves: `[B, n]`."""
+
+    trees: Heads
+
+    def of(self, trees: Heads) -> "Trees":
+        """Other trees."""
+        return Trees(trees)
+
+    def __call__(self, batch: Batch) -> NDArray[np.int32]:
+        return padded(batch, self.trees)
+
+
 def padded(batch: Batch, heads: Heads) -> NDArray[np.int32]:
     """The heads of a batch's sentences, `[B, n]`, 0 in padding."""
     table = np.zeros(batch.heads.shape, np.int32)

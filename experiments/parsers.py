@@ -18,6 +18,15 @@ PARSERS = (*CHARTS, *SYSTEMS)
 LOSSES = ("hinge", "nll")
 
 
+class Targets(Protocol):
+    """From a batch of sentences with these trees to what a loss compares scores with, arrays of numpy."""
+
+    def __call__(self, batch: Batch) -> Any: ...
+
+    def of(self, trees: Heads) -> "Targets":
+        """The same of other trees, in arrays of the same shapes."""
+
+
 class Parser(Protocol):
     """How to score sentences, what to train for and by what loss, and how to find trees."""
 
@@ -31,8 +40,8 @@ class Parser(Protocol):
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         """The trees that it can learn: the sentences' own, or the nearest of its class."""
 
-    def targets(self, trees: Heads) -> Callable[[Batch], Any]:
-        """From a batch of the sentences with these trees to what `loss` compares scores with, arrays of numpy."""
+    def targets(self, trees: Heads) -> Targets:
+        """For `loss`, where these are the sentences' trees."""
 
     def loss(self, scores: Any, target: Any, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
         """f32 `[B]`."""
@@ -105,11 +114,6 @@ NOT_LIFTED = ("--confidence", "--k-best", "--constraints", "--single-root")
 
 def _parser(config: Config) -> Parser:
     if config.parser in SYSTEMS:
-        if config.graft:
-            raise ValueError(
-                f"--set graft={config.graft}: {config.parser} learns from runs that are found once, so "
-                "that its sentences have to stay as they are; leave it out, or write a --parser with a chart, or mst"
-            )
         return TransitionParser(config.parser, config.features or 4, config.oracle, config.loss)
     for option in ("features", "oracle"):
         if getattr(config, option) is not None:

@@ -17,12 +17,10 @@ from experiments.config import Config
 from experiments.corpus import Corpus
 from experiments.devices import Devices
 from experiments.model import Model
-from experiments.parsers import Parser
+from experiments.parsers import Parser, Targets
 from experiments.sentences import Heads
 from experiments.shapes import plan
 
-Targets = Callable[[Batch], Any]
-"""From a batch to what the loss compares scores with."""
 Advance = Callable[[int, int, float], None]
 """Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
 
@@ -51,7 +49,7 @@ class Trainer:
         self, config: Config, corpus: Corpus, parser: Parser, trees: Heads, devices: Devices | None = None
     ) -> None:
         self.devices = devices or Devices()
-        self.config, self.corpus, self.parser = config, corpus, parser
+        self.config, self.corpus = config, corpus
         self.sentences, self.targets = corpus.splits["train"], parser.targets(trees)
         self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth)
@@ -71,7 +69,7 @@ class Trainer:
         sentences, targets = self.sentences, self.targets
         if self.grafts:
             sentences, trees = self.grafts(rng)
-            targets = self.parser.targets(trees)
+            targets = targets.of(trees)
         return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes), targets
 
     def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:

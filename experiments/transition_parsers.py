@@ -7,7 +7,6 @@ from typing import Any
 import jax
 from flax import nnx
 
-from experiments.batches import Batch
 from experiments.chart_parsers import EISNER, MH4
 from experiments.compiled import Compiled
 from experiments.config import Config
@@ -65,7 +64,7 @@ class TransitionParser:
             return [sentence.heads for sentence in sentences]
         return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees])
 
-    def targets(self, trees: Heads) -> Callable[[Batch], tr.Sequences] | Callable[[Batch], Exploration]:
+    def targets(self, trees: Heads) -> Runs | Explorations:
         return (Explorations if self.explores else Runs)(self.oracle, trees)
 
     def loss(

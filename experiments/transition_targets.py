@@ -1,5 +1,6 @@
 """What transition parsers are trained on: the runs of a static oracle, or what a dynamic one needs to know of trees."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,32 +13,40 @@ from experiments.sentences import Heads
 from structdep.transitions import Gold, Oracle, Sequences, sequences, static_oracle
 
 AT_ONCE = 256
+Room = Callable[[int], int]
 
 
 class Runs:
-    """For batches of a corpus the runs that an oracle makes of its trees, computed once, when first needed."""
+    """For batches of a corpus the runs that an oracle makes of its trees, computed once, when first needed.
 
-    def __init__(self, oracle: Oracle, trees: Heads) -> None:
-        self.oracle, self.trees = oracle, trees
+    `room` says how many transitions there are at most in a sentence of at most so many words.
+    """
+
+    def __init__(self, oracle: Oracle, trees: Heads, room: Room | None = None) -> None:
+        self.oracle, self.trees, self.room = oracle, trees, room or self._room
+
+    def of(self, trees: Heads) -> "Runs":
+        """Of other trees, in as much room: what is longer is cut, and never is without swaps."""
+        return Runs(self.oracle, trees, self.room)
 
     @cached_property
     def each(self) -> list[Sequences]:
         return runs(self.oracle, self.trees)
 
-    def room(self, words: int) -> int:
-        """The most transitions of a sentence of at most so many words."""
+    def _room(self, words: int) -> int:
+        """At least as many as all need that never swap."""
         pairs = zip(self.trees, self.each, strict=True)
-        return max((len(run.transitions) for tree, run in pairs if len(tree) <= words), default=0)
+        return max([2 * words, *(len(run.transitions) for tree, run in pairs if len(tree) <= words)])
 
     def __call__(self, batch: Batch) -> Sequences:
         """`[B, steps]`; without any transitions in rows that only fill the batch."""
         rows, words = batch.words.shape
-        shape = rows, self.room(words)
-        made: Sequences = jax.tree.map(lambda leaf: np.zeros((*shape, *leaf.shape[1:]), leaf.dtype), self.each[0])
+        steps = self.room(words)
+        made: Sequences = jax.tree.map(lambda leaf: np.zeros((rows, steps, *leaf.shape[1:]), leaf.dtype), self.each[0])
         for row, index in enumerate(np.asarray(batch.index).tolist()):
             if index >= 0:
                 for table, run in zip(jax.tree.leaves(made), jax.tree.leaves(self.each[index]), strict=True):
-                    table[row, : len(run)] = run
+                    table[row, : len(run)] = run[:steps]
         return made
 
 
@@ -81,10 +90,14 @@ class Exploration:
 class Explorations:
     """For batches of a corpus, its trees, with as much room for transitions as its sentences need without errors."""
 
-    def __init__(self, oracle: Oracle, trees: Heads) -> None:
+    def __init__(self, oracle: Oracle, trees: Heads, room: Room | None = None) -> None:
         self.oracle, self.trees = oracle, trees
-        self.runs = Runs(static_oracle(oracle.system), trees)
+        self.room = room or Runs(static_oracle(oracle.system), trees).room
+
+    def of(self, trees: Heads) -> "Explorations":
+        """Of other trees, in as much room."""
+        return Explorations(self.oracle, trees, self.room)
 
     def __call__(self, batch: Batch) -> Exploration:
         gold = self.oracle.gold(padded(batch, self.trees), batch.lengths)
-        return Exploration(gold, self.runs.room(batch.words.shape[1]))
+        return Exploration(gold, self.room(batch.words.shape[1]))

@@ -10,7 +10,6 @@ from training_cases import TINY, experiment, small_treebank
 import structdep as sd
 from experiments.augmentation import GROW, MOST_WORDS, SHRINK, SLACK, Grafts, Subtree
 from experiments.corpus import nearest_trees, padded
-from experiments.parsers import parser_of
 from experiments.sentences import Heads, Sentence, stream
 from experiments.treebank import Treebank, read
 from experiments.vocabulary import Vocabulary
@@ -135,8 +134,3 @@ def test_epochs_differ_and_are_repeated(treebank: Treebank, tmp_path: Path) -> N
     assert trainer.grafts
     _, trees = trainer.grafts(np.random.default_rng([TINY.seed, 3]))
     assert all((targets(batch) == padded(batch, trees)).all() for batch in batches)
-
-
-def test_parsers_that_learn_from_runs_say_that_they_cannot() -> None:
-    with pytest.raises(ValueError, match=r"--set graft=0.2: greedy-mh4 learns from runs .* leave it out"):
-        parser_of(replace(TINY, parser="greedy-mh4", graft=0.2))

@@ -384,7 +384,7 @@ def test_command_line_trains_and_resumes(
     assert ud.main([*command, "--seed", "3"]) == 1
     assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err
     assert ud.main([*command, "--set", "graft=0.5", "states=64"]) == 1
-    assert "another configuration (states: 64, not 32; graft: 0.5, not 0.0)" in " ".join(
+    assert "another configuration (states: 64, not 32; graft: 0.5, not 0.15)" in " ".join(
         capsys.readouterr().err.split()
     )
 
