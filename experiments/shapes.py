@@ -74,14 +74,13 @@ def ladder(words_per_batch: int = 2000, longest: int = 2**14) -> tuple[Shape, ..
 def _most_types(
     sentences: Sequence[Sentence], lengths: Sequence[int], shapes: Sequence[batching.Shape]
 ) -> dict[batching.Shape, int]:
-    """Room for the distinct forms of random batches, with a margin; fuller batches are closed early."""
+    """Room for the forms of any sentence and of random batches, with a margin; fuller batches are closed early."""
     most = dict.fromkeys(shapes, 0)
     for seed in range(4):
         for shape, places in batching.batches(lengths, shapes, seed):
             types = frozenset[str]().union(*(sentences[place].forms for place in places))
             most[shape] = max(most[shape], len(types))
-    margins = {shape: 1.0 if shape.sentences == 1 else 1.02 for shape in shapes}
-    return {shape: round_up(1 + math.ceil(margins[shape] * number), 16) for shape, number in most.items()}
+    return {shape: round_up(1 + max(shape.words, math.ceil(1.02 * number)), 16) for shape, number in most.items()}
 
 
 def round_up(number: int, unit: int) -> int:

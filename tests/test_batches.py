@@ -10,6 +10,7 @@ import pytest
 
 from experiments.batches import Batch, batches, padding_share, shortened
 from experiments.demo_treebank import write_demo_treebank
+from experiments.sentences import from_words
 from experiments.shapes import plan, round_up
 from experiments.treebank import Sentence, read
 from experiments.vocabulary import RESERVED, Vocabulary, full_tags
@@ -121,6 +122,14 @@ def test_long_sentences_are_in_small_batches(long_tailed: list[Sentence]) -> Non
     assert all(shape.words * shape.sentences <= max(500, shape.words) for shape in plan(long_tailed, 500))
     alone = plan(long_tailed[-1:], 100)
     assert [(shape.words, shape.sentences) for shape in alone] == [(168, 1)]
+
+
+def test_a_shape_has_room_for_other_sentences_of_its_length() -> None:
+    """Of which each word may be another, as when subtrees are grafted."""
+    same, other = from_words(["a"] * 40), from_words([str(number) for number in range(40)])
+    shapes = plan([same], words_per_batch=1)
+    (batch,) = batches([other], Vocabulary.of([same]), shapes=shapes)
+    assert len(set(batch.word_types[0].tolist())) == 40
 
 
 def test_shapes_follow_how_work_grows(long_tailed: list[Sentence]) -> None:
