@@ -13,6 +13,7 @@ from experiments.chart_decoding import ChartDecoder, Tables
 from experiments.config import Config
 from experiments.corpus import Trees, nearest_trees
 from experiments.decoding import Cheaper, Decoding
+from experiments.mean_field import MeanField
 from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
 from experiments.vocabulary import Vocabulary
@@ -38,7 +39,8 @@ class Chart:
     `s1`, buffer front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each
     tree, and so probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are
     filled by `triples` of roles, the words of a part, those of single words by `singles`. `growth` is the power of the
-    length with which the time of a batch grows, encoder and chart together.
+    length with which the time of a batch grows, encoder and chart together. Arcs may be `refined` by mean-field
+    inference before they are scores of trees.
     """
 
     best: System
@@ -49,6 +51,7 @@ class Chart:
     singles: Singles = field(default_factory=dict)
     cheaper: System | None = None
     growth: float = 2.0
+    refined: bool = False
 
     @property
     def tables(self) -> dict[str, int]:
@@ -79,6 +82,7 @@ MH3_STEPS = charts.arc_hybrid(transitions=True), charts.arc_hybrid_trees(transit
 MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
 CHARTS = {
     "mst": Chart(ALL, ALL, ALL, ARCS),
+    "mst2-mean-field": Chart(ALL, ALL, ALL, ARCS, refined=True),
     "mst2-greedy": Chart(GREEDY, GREEDY, ALL, ARCS, PARTS, cheaper=ALL),
     "eisner": Chart(EISNER, EISNER, EISNER, ARCS),
     "arc-eager": Chart(
@@ -118,7 +122,10 @@ class ChartParser:
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TableScorer:
         sizes = config.states, config.scorer_features, config.part_features
         forms = self.chart.pairs, self.chart.triples, self.chart.singles
-        return TableScorer(*forms, *sizes, config.state_dropout, rngs=rngs)
+        refine = None
+        if self.chart.refined:
+            refine = MeanField(config.states, config.part_features, config.state_dropout, rngs=rngs)
+        return TableScorer(*forms, *sizes, config.state_dropout, refine, rngs=rngs)
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         return nearest_trees(sentences, vocabulary, self.chart.arcs)

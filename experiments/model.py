@@ -10,8 +10,9 @@ from flax import nnx
 from experiments.batches import Batch
 from experiments.config import Config
 from experiments.encoder import Dropped, Encoder
+from experiments.mlp import MLP
 from experiments.parsers import Parser
-from experiments.scorers import MLP, Biaffine
+from experiments.scorers import Biaffine
 from experiments.tag_scorer import TagScorer
 from experiments.vocabulary import Vocabulary
 
@@ -48,7 +49,7 @@ class Model(nnx.Module):
         """A word's mean loss; `target` is the parser's own, relations and tags belong to gold trees."""
         states, tag_states = self.encoder.both(batch, rngs)
         real = jnp.arange(batch.words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
-        tree = self.parser_loss(self.scorer(states, rngs), target, batch.lengths, rngs)
+        tree = self.parser_loss(self.scorer(states, batch.lengths, rngs), target, batch.lengths, rngs)
         relations = optax.softmax_cross_entropy_with_integer_labels(
             self.labeler(states, batch.heads, rngs), batch.deprels
         )

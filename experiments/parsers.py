@@ -35,7 +35,7 @@ class Parser(Protocol):
     """The power of the length with which the time of a batch grows."""
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> Callable[..., Any]:
-        """The module that makes scores of a batch's vectors `[B, n+2, states]` (and of `rngs` in training)."""
+        """The module that makes scores of vectors `[B, n+2, states]` and lengths `[B]` (and of `rngs` in training)."""
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         """The trees that it can learn: the sentences' own, or the nearest of its class."""

@@ -71,7 +71,7 @@ class Predictor:
         def score(parameters: Any, batch: Batch) -> tuple[jax.Array, Any]:
             model = nnx.merge(graph, parameters)
             states = model.encoder(batch)
-            return states, select(model.scorer(states))
+            return states, select(model.scorer(states, batch.lengths))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
             return jnp.argmax(nnx.merge(graph, parameters).labeler(states, jnp.maximum(heads, 0)), axis=-1)

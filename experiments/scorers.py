@@ -7,7 +7,9 @@ import jax.numpy as jnp
 from flax import nnx
 
 from experiments.distances import Distances
-from experiments.encoder import Dropout, Dropped
+from experiments.encoder import Dropped
+from experiments.mean_field import MeanField
+from experiments.mlp import MLP
 
 Pairs = Mapping[tuple[str, str], tuple[str, ...]]
 """For each pair of roles, the names of the tables that its biaffine fills."""
@@ -15,17 +17,6 @@ Triples = Mapping[tuple[str, str, str], tuple[str, ...]]
 """The same for triples, the words of second-order parts."""
 Singles = Mapping[str, tuple[str, ...]]
 """The same for single roles, by a linear form."""
-
-
-class MLP(nnx.Module):
-    """One layer and dropout: what a word is in one role."""
-
-    def __init__(self, inputs: int, outputs: int, dropout: float, *, rngs: nnx.Rngs) -> None:
-        self.linear = nnx.Linear(inputs, outputs, rngs=rngs)
-        self.dropout = Dropout(dropout)
-
-    def __call__(self, x: jax.Array, rngs: Dropped) -> jax.Array:
-        return self.dropout(nnx.leaky_relu(self.linear(x), 0.1), rngs)
 
 
 class Biaffine(nnx.Module):
@@ -62,7 +53,8 @@ class TableScorer(nnx.Module):
     """Score tables from `[batch, n+2, states]`: an MLP for each role, forms for each tuple of them.
 
     Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
-    is in tables of configurations, not in those of dependents.
+    is in tables of configurations, not in those of dependents. They may be
+    `refine`d.
     """
 
     def __init__(
@@ -74,6 +66,7 @@ class TableScorer(nnx.Module):
         features: int,
         part_features: int,
         dropout: float,
+        refine: MeanField | None = None,
         *,
         rngs: nnx.Rngs,
     ) -> None:
@@ -86,8 +79,9 @@ class TableScorer(nnx.Module):
         self.distances = nnx.List(Distances(features, len(names)) for names in pairs.values())
         self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in triples.values())
         self.linears = nnx.List(nnx.Linear(features, len(names), rngs=rngs) for names in singles.values())
+        self.refine = refine
 
-    def __call__(self, states: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
+    def __call__(self, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
         features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
         of_words = {role: x[:, :-1] for role, x in features.items()}
         scores: dict[str, jax.Array] = {}
@@ -99,4 +93,4 @@ class TableScorer(nnx.Module):
             scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
         for (role, names), linear in zip(self.singles, self.linears, strict=True):
             scores |= dict(zip(names, jnp.moveaxis(linear(of_words[role]), -1, 0), strict=True))
-        return scores
+        return scores if self.refine is None else self.refine(scores, states, lengths, rngs)

@@ -55,7 +55,7 @@ class TransitionScorer(nnx.Module):
         self.last = nnx.Linear(hidden, transitions, rngs=rngs)
         self.dropout = Dropout(dropout)
 
-    def __call__(self, states: jax.Array, rngs: Dropped = None) -> TransitionScores:
+    def __call__(self, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> TransitionScores:
         shares = jnp.split(self.shares(states), len(self.places), axis=-1)
         kept = self.dropout(jnp.ones((len(states), 1, shares[0].shape[-1])), rngs)[:, 0]
         assert self.last.bias is not None

@@ -82,7 +82,7 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
     @jax.jit
     def scored(batch: Batch) -> dict[str, jax.Array]:
         made = nnx.merge(model.graph, model.weights)
-        return made.scorer(made.encoder(batch))
+        return made.scorer(made.encoder(batch), batch.lengths)
 
     for batch in batches(sentences, model.vocabulary, shapes=[ladder()[1]]):
         tables = scored(batch)
