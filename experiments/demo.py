@@ -34,6 +34,7 @@ SMALL = Config(
     states=128,
     scorer_features=64,
     labeler_features=32,
+    graft=0.0,  # what agrees stands in other subtrees, too, and no feature shows it
     word_dropout=0.1,
     input_dropout=0.1,  # an invented language has no exceptions to learn by heart
     state_dropout=0.1,
