@@ -158,11 +158,8 @@ def _joined(
     inner: list[tuple[int, int]] = []  # words that came in with their heads
     word = 0
     while word < len(sentence):
-        if word not in starts:
-            words.append((sentence, word))
-            moved[word + 1], word = len(words), word + 1
-            continue
-        old, new = starts[word]
+        stays = Subtree(sentence, word, word, word + 1)
+        old, new = starts.get(word, (stays, stays))
         shift = len(words) - new.start
         moved[old.root + 1] = new.root + shift + 1
         own = range(new.start, new.end)
