@@ -69,10 +69,12 @@ class Grafts:
     def __init__(self, sentences: Sequence[Sentence], trees: Heads, rate: float) -> None:
         self.sentences, self.trees, self.rate = sentences, trees, rate
         self.longest = max(map(len, sentences))
-        self.places = [_replaceable(*pair) for pair in zip(sentences, trees, strict=True)]
+        self.places: list[list[Subtree]] = []
         self.pool: dict[Kind, list[Subtree]] = defaultdict(list)
-        for sentence in sentences:
-            for subtree in _projective(sentence):
+        for sentence, tree in zip(sentences, trees, strict=True):
+            whole = list(_whole(sentence))
+            self.places.append(_replaceable(sentence, tree, whole))
+            for subtree in _projective(sentence, whole):
                 if len(subtree) <= MOST_WORDS:
                     self.pool[subtree.kind].append(subtree)
 
@@ -90,8 +92,7 @@ class Grafts:
         words, least = len(sentence), SHRINK * len(sentence)
         most = min(self.longest, GROW * len(sentence) + SLACK)
         for old, drawn, which in zip(places, *rng.random((2, len(places))).tolist(), strict=True):
-            pool = self.pool.get(old.kind)
-            if not pool or drawn >= self.rate * (1 if len(old) > 1 else SINGLE):
+            if drawn >= self.rate * (1 if len(old) > 1 else SINGLE) or not (pool := self.pool.get(old.kind)):
                 continue
             new = pool[int(which * len(pool))]
             size = words - len(old) + len(new)
@@ -101,8 +102,8 @@ class Grafts:
         return chosen
 
 
-def _replaceable(sentence: Sentence, tree: NDArray[np.int32]) -> list[Subtree]:
-    """The subtrees without gaps that are not all of the sentence, the largest first; in both trees the same."""
+def _replaceable(sentence: Sentence, tree: NDArray[np.int32], whole: Sequence[Subtree]) -> list[Subtree]:
+    """Of the subtrees without gaps those below a word that are in both trees the same, the largest first."""
     changed = np.flatnonzero(tree != sentence.heads).tolist()
     heads = tree.tolist()
 
@@ -112,19 +113,17 @@ def _replaceable(sentence: Sentence, tree: NDArray[np.int32]) -> list[Subtree]:
 
     found = [
         subtree
-        for subtree in _whole(sentence)
+        for subtree in whole
         if sentence.heads[subtree.root] and sentence.upos[subtree.root] != "PUNCT" and is_the_same(subtree)
     ]
     return sorted(found, key=len, reverse=True)
 
 
-def _projective(sentence: Sentence) -> Iterator[Subtree]:
-    """The subtrees without gaps of which all parts are so, too."""
-    whole = {subtree.root: subtree for subtree in _whole(sentence)}
-    gaps = {
-        ancestor for word in range(len(sentence)) if word not in whole for ancestor in _ancestors(sentence.heads, word)
-    }
-    yield from (subtree for root, subtree in whole.items() if root not in gaps)
+def _projective(sentence: Sentence, whole: Sequence[Subtree]) -> Iterator[Subtree]:
+    """Of the subtrees without gaps those of which all parts are so, too."""
+    gaps = set(range(len(sentence))) - {subtree.root for subtree in whole}
+    above = {ancestor for word in gaps for ancestor in _ancestors(sentence.heads, word)}
+    yield from (subtree for subtree in whole if subtree.root not in above)
 
 
 def _whole(sentence: Sentence) -> Iterator[Subtree]:

@@ -53,8 +53,7 @@ class TableScorer(nnx.Module):
     """Score tables from `[batch, n+2, states]`: an MLP for each role, forms for each tuple of them.
 
     Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
-    is in tables of configurations, not in those of dependents. They may be
-    `refine`d.
+    is in tables of configurations, not in those of dependents. What is to `refine` them sees all tables.
     """
 
     def __init__(
