@@ -17,6 +17,7 @@ from structdep.parsers import arc_hybrid as arc_hybrid
 from structdep.parsers import arc_standard as arc_standard
 from structdep.parsers import eisner as eisner
 from structdep.parsers import mhk as mhk
+from structdep.parsers import one_endpoint_crossing as one_endpoint_crossing
 from structdep.queries import argmax as argmax
 from structdep.queries import best_labels as best_labels
 from structdep.queries import marginals as marginals

@@ -1,4 +1,4 @@
-"""One function a system: `inside` with the chart that its name says, and with transitions where they are scored."""
+"""One function a system: `inside` with the chart that its name says, and with what is scored beyond arcs."""
 
 from __future__ import annotations
 
@@ -52,6 +52,19 @@ def mhk(scores: Tables, k: int = 4, lengths: ArrayLike | None = None, semiring: 
         (Array(-inf, dtype=float32), Array(4., dtype=float32))
     """
     return inside(charts.mhk(k, _scores_transitions(scores)), scores, lengths, semiring)
+
+
+def one_endpoint_crossing(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
+    """1-Endpoint-Crossing trees, each derived once: crossing-sensitive where more than arcs is scored; see `inside`.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> crossing = jnp.full((5, 5), -jnp.inf).at[[3, 4, 0, 3], [1, 2, 3, 4]].set(1.0)
+        >>> sd.one_endpoint_crossing(crossing), sd.one_endpoint_crossing({"crossed": jnp.ones((5, 5)), "arc": crossing})
+        (Array(4., dtype=float32), Array(7., dtype=float32))
+    """
+    system = charts.one_endpoint_crossing() if named(scores).keys() == {"arc"} else charts.crossing_sensitive()
+    return inside(system, scores, lengths, semiring)
 
 
 def _scores_transitions(scores: Tables) -> bool:
