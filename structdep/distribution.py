@@ -78,8 +78,8 @@ class TreeDistribution:
         return self._inside(LogSum())
 
     def exists(self) -> jax.Array:
-        """Whether there is any tree, bool `[*batch]`."""
-        return ~jnp.isneginf(self.max())
+        """Whether there is any tree, bool `[*batch]`; also False where a score is NaN or +inf."""
+        return jnp.isfinite(self.max())
 
     def max(self) -> jax.Array:
         """The score of the best tree, `[*batch]`; its gradient is that tree's."""
@@ -118,7 +118,7 @@ class TreeDistribution:
         (uses,) = jax.vmap(pull)(seeds)
         scores = jnp.moveaxis(scores, -1, 0)
         heads = jnp.argmax(uses["arc"][..., 1:], axis=-2).astype(jnp.int32)
-        heads = jnp.where(jnp.isneginf(scores)[..., None] & self._is_word(), -1, heads)
+        heads = jnp.where(~jnp.isfinite(scores)[..., None] & self._is_word(), -1, heads)
         return Best(heads, scores, queries.best_labels(uses[LABEL], heads) if LABEL in uses else None)
 
     def entropy(self) -> jax.Array:

@@ -55,8 +55,8 @@ def inside(
         constraints: known heads and forbidden arcs, which all derivations have to obey.
 
     Returns:
-        float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed. Derivatives are exact, and zero in
-        padding.
+        float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed, NaN where a score is NaN or +inf.
+        Derivatives are exact, and zero in padding.
 
     Raises:
         TypeError, ValueError: scores or lengths of wrong dtypes or shapes.
@@ -256,7 +256,7 @@ def _parse(
         )
     else:
         value = goal(tables, charts)
-        exists = sound & (value != semiring.zero)
+        exists = sound & (value != semiring.zero) & jnp.isfinite(value)
         uses = derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring, key)
     return value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()}
 

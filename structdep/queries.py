@@ -29,9 +29,9 @@ def argmax(
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
 
     Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
-    With `single_root`, the best of those in which one word depends on the root. Where no tree is allowed, or a score is
-    NaN, every head is -1. Arguments and errors as in `inside`; `CostAugmented` gives the tree that a hinge loss pushes
-    down.
+    With `single_root`, the best of those in which one word depends on the root. Where no tree is allowed, a score is
+    NaN or +inf, or a sum of scores overflows, every head is -1. Arguments and errors as in `inside`; `CostAugmented`
+    gives the tree that a hinge loss pushes down.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -74,7 +74,7 @@ def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array 
     words = given.tables["arc"].shape[-1] - 1 - system.last
     arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : words + 1]
     value, zero = (semiring.lower(x) for x in (value, semiring.zero))
-    exists = ((value != zero) & ~jnp.isnan(value)).reshape(lengths.shape)
+    exists = ((value != zero) & jnp.isfinite(value)).reshape(lengths.shape)
     heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
     heads = jnp.where(exists[..., None], heads, -1).astype(jnp.int32)
     return jnp.where(jnp.arange(words) < lengths[..., None], heads, 0)

@@ -51,7 +51,7 @@ def problem(
 
     Raises:
         TypeError: scores, lengths or constraints of a wrong dtype, or no class of trees.
-        ValueError: wrong shapes, unknown names, lengths out of range, or NaN scores where `jax_debug_nans` is set.
+        ValueError: wrong shapes, unknown names, lengths out of range; NaN or +inf where `jax_debug_nans` is set.
     """
     check_system(system)
     given = named(scores)
@@ -90,7 +90,7 @@ def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
     table = jnp.asarray(scores)
     if not jnp.issubdtype(table.dtype, jnp.floating):
         raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
-    return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+    return _numbers(table)
 
 
 def _labels(scores: ArrayLike) -> jax.Array:
@@ -101,7 +101,13 @@ def _labels(scores: ArrayLike) -> jax.Array:
         raise ValueError(
             f"scores {LABEL!r} have shape {table.shape}, expected [*batch, n+1, n+1, labels]: {CONVENTION}"
         )
-    return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+    return _numbers(table)
+
+
+def _numbers(table: jax.Array) -> jax.Array:
+    """In float32 or wider, with NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
+    table = table.astype(jnp.promote_types(table.dtype, jnp.float32))
+    return jnp.where(jnp.isposinf(table), jnp.nan, table)
 
 
 def _fit_labels(labels: jax.Array, arcs: jax.Array) -> jax.Array:
@@ -115,10 +121,10 @@ def _fit_labels(labels: jax.Array, arcs: jax.Array) -> jax.Array:
 
 def _refuse_nan(name: str, scores: ArrayLike) -> None:
     if not isinstance(scores, jax.core.Tracer):
-        places = np.argwhere(np.isnan(np.asarray(scores, np.float32)))
+        places = np.argwhere(~(np.asarray(scores, np.float32) < np.inf))
         if len(places):
             raise ValueError(
-                f"scores {name!r} hold {len(places)} NaN, the first at {places[0].tolist()}: "
+                f"scores {name!r} hold {len(places)} NaN or +inf, the first at {places[0].tolist()}: "
                 "forbid arcs by -inf, and look where NaN comes from"
             )
 

@@ -127,7 +127,7 @@ def derivations(
     def ranked(rank: jax.Array, exists: jax.Array) -> Arrays:
         return derivation(plan, layout, tables, charts, lengths, exists, semiring, rank=rank)
 
-    exists = jnp.stack([value > -jnp.inf for value in values])
+    exists = jnp.stack([jnp.isfinite(value) for value in values])
     return jax.vmap(ranked, out_axes=-1)(jnp.arange(len(values)), exists)
 
 

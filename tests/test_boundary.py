@@ -13,6 +13,8 @@ import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, eisner, mhk
 from structdep.deduction import DeductionSystem
 from structdep.inside import run_chart
+from structdep.spanning import all_trees
+from structdep.systems import System
 from structdep.testing import LOG, value
 
 ARCS = np.zeros((2, 4, 4), np.float32)
@@ -22,7 +24,7 @@ HEADS = np.array([[2, 0, 2], [0, 1, 1]])
 NO_TREE = np.array([[2, 0, 2], [2, 1, 0]])
 
 
-def inside(scores: Any, lengths: Any = None, system: DeductionSystem = eisner(), kind: Any = sd.MaxPlus) -> Any:  # noqa: B008
+def inside(scores: Any, lengths: Any = None, system: System = eisner(), kind: Any = sd.MaxPlus) -> Any:  # noqa: B008
     return sd.inside(system, scores, lengths, kind)
 
 
@@ -98,6 +100,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ValueError,
         "argmax needs a semiring with a best derivation: MaxPlus, say, not LogSum",
     ),
+    "no semiring": (lambda: inside(ARCS, kind="max"), TypeError, "'max' is no semiring: write structdep.MaxPlus"),  # type: ignore[arg-type]
+    "no best derivations": (lambda: sd.KBest(0), ValueError, "the k best derivations are one or more, not 0"),
     "gold heads of another batch": (
         lambda: inside(ARCS, kind=sd.CostAugmented(jnp.array(HEADS[0]))),
         ValueError,
@@ -178,11 +182,32 @@ def test_nan_scores_are_refused_where_jax_debugs_nans() -> None:
     scores[1, 2, 3] = scores[1, 3, 1] = np.nan
     with (
         jax.debug_nans(True),
-        pytest.raises(ValueError, match=r"'arc' hold 2 NaN, the first at \[1, 2, 3\]: forbid .*-inf"),
+        pytest.raises(ValueError, match=r"'arc' hold 2 NaN or .inf, the first at \[1, 2, 3\]: forbid .*-inf"),
     ):
         inside(scores)
     with jax.debug_nans(True):
         assert np.isfinite(sd.marginals(eisner(), ARCS)).all()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("system", [eisner(), mhk(4), all_trees()], ids=lambda system: system.name)
+def test_what_is_no_score_gives_nan_and_no_tree(system: System, wrong: float) -> None:
+    scores = np.zeros((2, 4, 4), np.float32)
+    scores[0, 2, 1] = wrong
+    scores[1, 1, 3] = scores[1, 1, 1] = wrong  # in padding, and no arc
+    lengths = np.array([3, 2])
+    for semiring in (sd.MaxPlus, sd.LogSum, sd.KBest(2)):
+        found = np.asarray(inside(scores, lengths, system, semiring))
+        assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    best, drawn = sd.argmax(system, scores, lengths), sd.sample(system, scores, jax.random.key(0), lengths)
+    for heads in (best, drawn):
+        assert heads[0].tolist() == [-1, -1, -1] and heads[1].min() == 0
+    assert (sd.TreeDistribution(system, scores, lengths, over="derivations").k_best(2).heads[:, 0] == -1).all()
+
+
+def test_sums_that_overflow_give_no_tree() -> None:
+    scores = np.full((2, 4, 4), 2e38, np.float32)
+    assert sd.argmax(eisner(), scores, np.array([3, 1])).tolist() == [[-1, -1, -1], [0, 0, 0]]
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])

@@ -142,5 +142,13 @@ class Semiring:
 
 
 def instance(semiring: Semiring | type[Semiring]) -> Semiring:
-    """The semiring, where a class without parameters may be named instead."""
-    return semiring() if isinstance(semiring, type) else semiring
+    """The semiring, where a class without parameters may be named instead.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(semiring, Semiring):
+        return semiring
+    if isinstance(semiring, type) and issubclass(semiring, Semiring):
+        return semiring()
+    raise TypeError(f"{semiring!r} is no semiring: write structdep.MaxPlus, structdep.LogSum, or one of your own")

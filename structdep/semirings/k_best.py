@@ -33,6 +33,10 @@ class KBest(Semiring):
     k: int = field(metadata={"static": True})
     additive: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError(f"the k best derivations are one or more, not {self.k}")
+
     @property
     def zero(self) -> Any:
         return (-jnp.inf,) * self.k
