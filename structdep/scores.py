@@ -71,6 +71,8 @@ def problem(
         tables["arc"] = jnp.zeros((*batch, words + 1, words + 1), dtype)
     nodes = words + 1 + system.last
     if constraints is not None:
+        if not isinstance(constraints, Constraints):
+            raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
         tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
     masked = {name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}
     return Problem(masked, lengths, None if labels is None else _fit_labels(labels, masked["arc"]))

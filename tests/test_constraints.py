@@ -84,6 +84,7 @@ def test_constraints_are_checked() -> None:
         (sd.Constraints(heads=np.zeros((6, N + 1), int)), ValueError, "heads of constraints have shape"),
         (sd.Constraints(forbidden=np.zeros(scores.shape)), TypeError, "forbidden must be booleans"),
         (sd.Constraints(forbidden=np.zeros((N + 1, N + 1), bool)), ValueError, "forbidden of constraints have shape"),
+        (KNOWN, TypeError, r"constraints are structdep.Constraints\(heads=.., forbidden=..\), not array"),  # type: ignore[list-item]
     ]
     for constraints, error, message in wrong:
         with pytest.raises(error, match=message):
