@@ -105,6 +105,7 @@ CHARTS = {
     ),
     "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1], growth=3),
     "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1], growth=3),
+    "mh4-hybrid-arcs": Chart(*MH4_STEPS, MH4, ARCS | HYBRID, cheaper=MH3_STEPS[1], growth=3),
 }
 
 

@@ -61,7 +61,7 @@ def last_state(made: Experiment) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
 
 
-SLOW = [(parser, loss) for parser in ("mh4", "1ec1", "1ec") for loss in LOSSES]
+SLOW = [(parser, loss) for parser in ("mh4", "1ec1", "1ec", "mh4-hybrid-arcs") for loss in LOSSES]
 SLOW += [(parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "arc-eager")]
 TRAINED = [
     pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
@@ -128,7 +128,7 @@ def test_a_run_begins_with_what_another_has_learned(
         experiment(treebank, tmp_path / "other", replace(config, min_count=9))
 
 
-@pytest.mark.parametrize("parser", ["eisner", "mh4", "1ec1", "1ec"])
+@pytest.mark.parametrize("parser", ["eisner", "mh4", "1ec1", "1ec", "mh4-hybrid-arcs"])
 def test_parsers_of_arcs_begin_with_the_arcs_of_another(parser: str) -> None:
     learned, own = (_shapes(name) for name in ("mst", parser))
     assert learned.items() <= own.items()
