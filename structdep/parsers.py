@@ -29,17 +29,17 @@ def eisner(
 
 def arc_standard(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Projective trees by arc-standard's transitions; see `inside`."""
-    return inside(charts.arc_standard(_scores_transitions(scores)), scores, lengths, semiring)
+    return inside(charts.arc_standard(_scores_more(scores)), scores, lengths, semiring)
 
 
 def arc_hybrid(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Projective trees by arc-hybrid's transitions; see `inside`."""
-    return inside(charts.arc_hybrid(_scores_transitions(scores)), scores, lengths, semiring)
+    return inside(charts.arc_hybrid(_scores_more(scores)), scores, lengths, semiring)
 
 
 def arc_eager(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
     """Projective trees by arc-eager's transitions; see `inside`."""
-    return inside(charts.arc_eager(_scores_transitions(scores)), scores, lengths, semiring)
+    return inside(charts.arc_eager(_scores_more(scores)), scores, lengths, semiring)
 
 
 def mhk(scores: Tables, k: int = 4, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
@@ -51,7 +51,7 @@ def mhk(scores: Tables, k: int = 4, lengths: ArrayLike | None = None, semiring: 
         >>> sd.mhk(crossing, k=3), sd.mhk(crossing, k=4)
         (Array(-inf, dtype=float32), Array(4., dtype=float32))
     """
-    return inside(charts.mhk(k, _scores_transitions(scores)), scores, lengths, semiring)
+    return inside(charts.mhk(k, _scores_more(scores)), scores, lengths, semiring)
 
 
 def one_endpoint_crossing(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:
@@ -63,9 +63,10 @@ def one_endpoint_crossing(scores: Tables, lengths: ArrayLike | None = None, semi
         >>> sd.one_endpoint_crossing(crossing), sd.one_endpoint_crossing({"crossed": jnp.ones((5, 5)), "arc": crossing})
         (Array(4., dtype=float32), Array(7., dtype=float32))
     """
-    system = charts.one_endpoint_crossing() if named(scores).keys() == {"arc"} else charts.crossing_sensitive()
+    system = charts.crossing_sensitive() if _scores_more(scores) else charts.one_endpoint_crossing()
     return inside(system, scores, lengths, semiring)
 
 
-def _scores_transitions(scores: Tables) -> bool:
+def _scores_more(scores: Tables) -> bool:
+    """Whether more than arcs is scored."""
     return named(scores).keys() != {"arc"}

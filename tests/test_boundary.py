@@ -100,7 +100,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ValueError,
         "argmax needs a semiring with a best derivation: MaxPlus, say, not LogSum",
     ),
-    "no semiring": (lambda: inside(ARCS, kind="max"), TypeError, "'max' is no semiring: write structdep.MaxPlus"),  # type: ignore[arg-type]
+    "no semiring": (lambda: inside(ARCS, kind="max"), TypeError, "'max' is no semiring: write structdep.MaxPlus"),
     "no best derivations": (lambda: sd.KBest(0), ValueError, "the k best derivations are one or more, not 0"),
     "gold heads of another batch": (
         lambda: inside(ARCS, kind=sd.CostAugmented(jnp.array(HEADS[0]))),
