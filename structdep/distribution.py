@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from structdep import charts, queries
 from structdep.constraints import Constraints
 from structdep.inside import inside
-from structdep.scores import LABEL, Tables, named, problem
+from structdep.scores import LABEL, Tables, named, problem, wide
 from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.spanning import SpanningTrees
 from structdep.systems import System
@@ -181,7 +181,7 @@ class TreeDistribution:
 
     def _tables(self) -> dict[str, jax.Array]:
         """The scores by name, in float32 or wider, those of arcs among them."""
-        tables = {name: queries.wide(table) for name, table in named(self.scores).items()}
+        tables = {name: wide(table) for name, table in named(self.scores).items()}
         if "arc" in tables:
             return tables
         given = problem(self.system, tables, self.lengths)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
 from structdep.inside import flat, inside
-from structdep.scores import Problem, Tables, problem
+from structdep.scores import Problem, Tables, problem, wide
 from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.systems import System, run
@@ -124,11 +124,6 @@ def marginals(
                [0.    , 0.3333, 0.    ]], dtype=float32)
     """
     return jax.grad(lambda s: inside(system, s, lengths, semiring, constraints).sum())(jax.tree.map(wide, scores))
-
-
-def wide(table: ArrayLike) -> jax.Array:
-    """The scores in float32, or wider if they are."""
-    return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
 
 
 def nearest_tree(system: System, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:

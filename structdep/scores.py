@@ -108,8 +108,13 @@ def _labels(scores: ArrayLike) -> jax.Array:
 
 def _numbers(table: jax.Array) -> jax.Array:
     """In float32 or wider, with NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
-    table = table.astype(jnp.promote_types(table.dtype, jnp.float32))
+    table = wide(table)
     return jnp.where(jnp.isposinf(table), jnp.nan, table)
+
+
+def wide(table: ArrayLike) -> jax.Array:
+    """The scores in float32, or wider if they are."""
+    return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
 
 
 def _fit_labels(labels: jax.Array, arcs: jax.Array) -> jax.Array:
