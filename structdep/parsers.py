@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from structdep import charts
 from structdep.inside import inside
-from structdep.scores import Tables, named
+from structdep.scores import LABEL, Tables, named
 from structdep.semirings import MaxPlus, Semiring
 
 Kind = Semiring | type[Semiring]
@@ -68,5 +68,5 @@ def one_endpoint_crossing(scores: Tables, lengths: ArrayLike | None = None, semi
 
 
 def _scores_more(scores: Tables) -> bool:
-    """Whether more than arcs is scored."""
-    return named(scores).keys() != {"arc"}
+    """Whether more than arcs and their labels is scored."""
+    return not named(scores).keys() <= {"arc", LABEL}

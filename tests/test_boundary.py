@@ -10,7 +10,7 @@ import pytest
 from cases import LENGTHS, each_chart, some_tables
 
 import structdep as sd
-from structdep.charts import arc_eager, arc_hybrid, eisner, mhk
+from structdep.charts import arc_eager, arc_hybrid, eisner, mhk, one_endpoint_crossing
 from structdep.deduction import DeductionSystem
 from structdep.inside import run_chart
 from structdep.spanning import all_trees
@@ -269,3 +269,10 @@ def test_a_program_is_traced_once_a_shape() -> None:
 def test_transition_scores_choose_the_system_of_transitions() -> None:
     assert sd.mhk({"shift": PAIRS}, k=4).shape == (2,)
     assert jnp.array_equal(sd.mhk({"arc": ARCS}, k=3), inside(ARCS, system=mhk(3)))
+
+
+def test_labels_choose_no_system_of_transitions() -> None:
+    """They are of arcs, so where arcs alone can be scored, they can."""
+    labelled = {"arc": ARCS, "label": np.ones((2, 4, 4, 3), np.float32)}
+    assert jnp.array_equal(sd.mhk(labelled, k=5), [3, 3])
+    assert jnp.array_equal(sd.one_endpoint_crossing(labelled), inside(labelled, system=one_endpoint_crossing()))
