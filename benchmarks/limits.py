@@ -19,10 +19,11 @@ import jax.numpy as jnp
 from benchmarks.__main__ import machine
 from benchmarks.measure import SYSTEMS, measure, seconds
 from structdep import DeductionSystem
-from structdep.engine import Step, make_steps
+from structdep.engine import make_steps
 from structdep.inside import chart_bytes
 from structdep.plan import Plan, plan
 from structdep.semirings.numerics import exp, unstack, window_maxima, window_sums
+from structdep.steps import Step
 
 CELLS = (8, 16, 24, 16)
 """The product that the limits are measured with: the first axis is summed. Its values fit a core's cache."""

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 
 from structdep.deduction import Atom
-from structdep.engine import Arrays
 from structdep.layout import SIDES, Layout
 from structdep.plan import Plan
 from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
+from structdep.steps import Arrays
 
 Bindings = Mapping[str, jax.Array]
 """The node of each position variable, `[*grid, batch]`, and of the root ("") and the last word ("n")."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from structdep.cells import Bindings, chart_value, over_splits, table_value
 from structdep.deduction import Atom, Position
-from structdep.engine import Arrays
 from structdep.groups import Group, Member, align, is_nothing
 from structdep.layout import Layout
 from structdep.plan import Plan
@@ -23,6 +22,7 @@ from structdep.rewriting import summed_variables
 from structdep.scheduling import width_of_axiom
 from structdep.semirings import KBest, MaxPlus, Semiring
 from structdep.semirings.numerics import first_true
+from structdep.steps import Arrays
 
 GOAL = "goal"
 

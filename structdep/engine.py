@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,39 +16,8 @@ from structdep.layout import SIDES, Grid, Layout, sides
 from structdep.plan import Block, Plan
 from structdep.rewriting import summed_variables
 from structdep.semirings import Semiring
-from structdep.semirings.base import Reader
-from structdep.semirings.numerics import apart
+from structdep.steps import Arrays, Stages, Step, total
 from structdep.views import Key, View, unions
-
-Result = TypeVar("Result")
-Arrays = dict[Any, Any]
-"""Score tables by name, or charts and skewed tables by `Key`."""
-
-SMALL = 1 << 14
-"""Folds whose factors have fewer cells are computed in one stage."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A group at the widths of one block: where its factors are read, and where its values are written."""
-
-    products: tuple[tuple[tuple[View, ...], int], ...]
-    targets: tuple[View, ...]
-    shape: tuple[int, ...]
-
-    def reader(self, arrays: Arrays, width: jax.Array, stages: Stages) -> Reader:
-        """What reads the factors. Rows that are picked here and there are stored side by side first."""
-        picking = unions(view for views, _ in self.products for view in views if view.picks)
-        picked = stages(lambda: [one.view.pick(arrays[one.view.key], width) for one in picking]) if picking else []
-        boxes = {view: (one, rows) for one, rows in zip(picking, picked, strict=True) for view in one.members}
-
-        def factor(view: View) -> Any:
-            if view not in boxes:
-                return view.read(arrays[view.key], width)
-            one, rows = boxes[view]
-            return view.arrange(one.rows_of(view, rows))
-
-        return lambda: [([factor(view) for view in views], summed) for views, summed in self.products]
 
 
 def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
@@ -64,7 +32,7 @@ def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
     family, rows = plan.places([fold.conclusion for fold in group.folds])
     targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
-    return Step(tuple(products), tuple(targets), grid.shape)
+    return Step(tuple(products), tuple(targets), grid.shape, len(group.folds))
 
 
 def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:
@@ -106,51 +74,13 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
         steps = make_steps(plan, layout, block)
 
         def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
-            return _advance(steps, width, tables, charts, semiring)
+            stages = Stages(width)
+            for step in steps:
+                charts = step.advance(tables, charts, semiring, stages)
+            return charts
 
         charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
     return charts
-
-
-def _advance(steps: list[Step], width: jax.Array, tables: Arrays, charts: Arrays, semiring: Semiring) -> Arrays:
-    """One width."""
-    stages = Stages(width)
-    for step in steps:
-        read = step.reader({**tables, **charts}, width, stages)
-        value = semiring.fold(read, stages) if _is_large(read) else stages(partial(semiring.fold, read))
-        value = jax.tree.map(partial(_broadcast, shape=step.shape), value)
-        for view in step.targets:
-            charts = charts | {view.key: view.write(charts[view.key], value, stages.width)}
-    return charts
-
-
-def _is_large(read: Reader) -> bool:
-    """Whether a fold, or its derivative, sums over many cells."""
-    arrays = jax.tree.leaves([factors for factors, _ in jax.eval_shape(read)])
-    return len({array.shape for array in arrays}) > 1 and max(array.size for array in arrays) > SMALL
-
-
-class Stages:
-    """Stages one after the other, at one width, each computed `apart`.
-
-    Each hands `width` on, so what is written at this `width` is written after all that was read: else XLA copies whole
-    charts, as a read may still come.
-    """
-
-    def __init__(self, width: jax.Array) -> None:
-        self.width = width
-
-    def __call__(self, compute: Callable[[], Result]) -> Result:
-        result, self.width = apart(lambda: (compute(), self.width + 0))
-        return result
-
-
-def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    return jnp.broadcast_to(leaf, (*shape, *leaf.shape[len(shape) :]))
-
-
-def _total(values: Iterable[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: sum(leaves), *values)
 
 
 def _slab(chart: Any) -> Any:
@@ -168,16 +98,14 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
         steps = make_steps(plan, layout, block)
 
         def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
-            width = hi - count
-            stages = Stages(width)
+            stages = Stages(hi - count)
             state = state | own
             shares: dict[View, list[Any]] = {}
             for step in reversed(steps):
                 state = _add(state, shares, {target.key for target in step.targets}, stages)
-                pulled = _pull_back(step, arrays, state, semiring, width, stages)
-                for (views, _), factors in zip(step.products, pulled, strict=True):
-                    for view, factor in zip(views, factors, strict=True):
-                        shares.setdefault(view, []).append(factor)
+                state, boxes = step.pull_back(arrays, state, semiring, stages)
+                for view, box in boxes:
+                    shares.setdefault(view, []).append(box)
             state = _add(state, shares, {view.key for view in shares}, stages)
             return {key: state[key] for key in state if key not in own}
 
@@ -187,28 +115,8 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
 
 def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], stages: Stages) -> Arrays:
     """The state with the shares in the arrays of some keys, which are used up."""
-    totals = {view: _total(shares.pop(view)) for view in list(shares) if view.key in keys}
+    totals = {view: total(shares.pop(view)) for view in list(shares) if view.key in keys}
     for one in unions(totals):
         key = one.view.key
         state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
     return state
-
-
-def _pull_back(
-    step: Step, arrays: Arrays, cotangents: Arrays, semiring: Semiring, width: jax.Array, stages: Stages
-) -> list[list[Any]]:
-    """The cotangents of a fold's factors."""
-    read = step.reader(arrays, width, stages)
-
-    def given() -> tuple[Any, Any]:
-        value = step.targets[0].read(arrays[step.targets[0].key], width)
-        return value, _total(view.read(cotangents[view.key], width) for view in step.targets)
-
-    def in_one_stage() -> list[list[Any]]:
-        value, cotangent = given()
-        return semiring.pullback(read, value, cotangent)
-
-    if not _is_large(read):
-        return stages(in_one_stage)
-    value, cotangent = stages(given)
-    return semiring.pullback(read, value, cotangent, stages)

@@ -20,12 +20,13 @@ from structdep import one_root
 from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
-from structdep.engine import Arrays, empty_charts, fill, sweep, table_keys
+from structdep.engine import empty_charts, fill, sweep, table_keys
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, is_sound, nan_unless, problem
 from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
+from structdep.steps import Arrays
 from structdep.systems import System, on_devices, run
 from structdep.traceback import derivation, derivations
 

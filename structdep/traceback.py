@@ -16,11 +16,11 @@ import numpy as np
 from jax import lax
 
 from structdep.choices import GOAL, Choices, choices
-from structdep.engine import Arrays
 from structdep.layout import Layout
 from structdep.plan import Plan
 from structdep.semirings import KBest, Semiring
 from structdep.semirings.numerics import apart
+from structdep.steps import Arrays
 
 
 class Stacks(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+Index = jax.Array | int
 Key = tuple[Any, ...]
 """Names an array: ("L", "R" or "=", family) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
 
@@ -37,18 +39,35 @@ class View:
     rank: int
     rows: tuple[int, ...]
 
-    def _corner(self, leaf: jax.Array, width: jax.Array | int) -> list[Any]:
+    def _corner(self, leaf: jax.Array, width: Index, row: jax.Array | None = None) -> list[Any]:
         """`start + slope * width` of each axis, by operations that are quickly traced: there are thousands."""
         constant = np.int32 if isinstance(width, int) else width.dtype.type
         corner = [_affine(constant(dim.start), dim.slope, width) for dim in self.dims]
+        if row is not None:
+            corner[0] = row.astype(constant)
         if self.key[0] == "=" and leaf.shape[1] == 1:  # a slab: it has the current width alone
             corner[1] = constant(0)
         return corner + [constant(0)] * (leaf.ndim - len(corner))
 
-    def _box(self, leaf: jax.Array, width: jax.Array | int) -> jax.Array:
+    def _box(self, leaf: jax.Array, width: Index, row: jax.Array | None = None) -> jax.Array:
         sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
         sizes[0] = max(self.rows) + 1 - min(self.rows)
-        return lax.dynamic_slice(leaf, self._corner(leaf, width), sizes, allow_negative_indices=False)
+        return lax.dynamic_slice(leaf, self._corner(leaf, width, row), sizes, allow_negative_indices=False)
+
+    @property
+    def alone(self) -> View:
+        """The box of the first row of the grid, as that of any other."""
+        return replace(self, dims=(self.dims[0]._replace(size=1), *self.dims[1:]), rows=self.rows[:1])
+
+    def cells(self, source: Any) -> int:
+        """How many values the box has, those of all sentences counted."""
+        return prod(d.size for d in self.dims) * prod(jax.tree.leaves(source)[0].shape[len(self.dims) :])
+
+    def _of(self, member: jax.Array | None) -> tuple[View, jax.Array | None]:
+        """The view, or that of one row of the grid, and where in the array this is."""
+        if member is None:
+            return self, None
+        return self.alone, lax.dynamic_index_in_dim(np.array(self.rows, np.int32), member, keepdims=False)
 
     @property
     def box_rows(self) -> list[int]:
@@ -74,13 +93,14 @@ class View:
         """The same box with these rows."""
         return replace(self, dims=(Dim(min(rows), 0, len(rows), 0), *self.dims[1:]), rows=tuple(rows))
 
-    def read(self, source: Any, width: jax.Array | int) -> Any:
-        """The box at this width, its axes moved to their places in the grid."""
-        return self.arrange(self.pick(source, width))
+    def read(self, source: Any, width: Index, member: jax.Array | None = None) -> Any:
+        """The box at this width, its axes moved to their places in the grid; or that of one row of the grid alone."""
+        view, row = self._of(member)
+        return view.arrange(view.pick(source, width, row))
 
-    def pick(self, source: Any, width: jax.Array | int) -> Any:
-        """The box at this width."""
-        return jax.tree.map(lambda leaf: self._pick(self._box(leaf, width)), source)
+    def pick(self, source: Any, width: Index, row: jax.Array | None = None) -> Any:
+        """The box at this width, in its rows of the array, or in another."""
+        return jax.tree.map(lambda leaf: self._pick(self._box(leaf, width, row)), source)
 
     def arrange(self, picked: Any) -> Any:
         """A box with its axes moved to their places in the grid."""
@@ -128,11 +148,12 @@ class View:
         value = value.transpose(*order, *range(len(kept), value.ndim))
         return value.reshape([d.size for d in self.dims] + list(trailing))
 
-    def write(self, target: Any, value: Any, width: jax.Array | int) -> Any:
-        """The array with the box at this width replaced. The rows stand in order."""
+    def write(self, target: Any, value: Any, width: Index, member: jax.Array | None = None) -> Any:
+        """The array with the box at this width replaced, or one row of it. The rows stand in order."""
+        view, row = self._of(member)
 
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            return _replace(leaf, self._from_grid(new).astype(leaf.dtype), self._corner(leaf, width))
+            return _replace(leaf, view._from_grid(new).astype(leaf.dtype), view._corner(leaf, width, row))
 
         return jax.tree.map(update, target, value)
 
@@ -140,11 +161,12 @@ class View:
         """The transpose of `arrange`: a box, whose axes lie as in the stored array."""
         return jax.tree.map(self._from_grid, value)
 
-    def add(self, target: Any, picked: Any, width: jax.Array | int) -> Any:
-        """The array with a flattened box added to the one at this width: the transpose of `pick`."""
+    def add(self, target: Any, picked: Any, width: Index, member: jax.Array | None = None) -> Any:
+        """The array with a flattened box, or a row of it, added to the one at this width: the transpose of `pick`."""
+        view, row = self._of(member)
 
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            return _replace(leaf, self._box(leaf, width) + self._put(new), self._corner(leaf, width))
+            return _replace(leaf, view._box(leaf, width, row) + view._put(new), view._corner(leaf, width, row))
 
         return jax.tree.map(update, target, picked)
 
@@ -161,8 +183,8 @@ class Union(NamedTuple):
         return jax.tree.map(itemgetter(slice(start, start + len(member.own_rows))), picked)
 
     def join(self, values: Mapping[View, Any]) -> Any:
-        """The transpose of `rows_of` for all members, for values over the grid."""
-        parts = [member.flatten(values[member]) for member in self.members]
+        """The transpose of `rows_of` for all members, for flattened boxes."""
+        parts = [values[member] for member in self.members]
         return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
 
 
@@ -175,7 +197,7 @@ def unions(views: Iterable[View]) -> list[Union]:
     return [Union(those[0].with_rows([row for view in those for row in view.own_rows]), those) for those in members]
 
 
-def _affine(start: Any, slope: int, width: jax.Array | int) -> Any:
+def _affine(start: Any, slope: int, width: Index) -> Any:
     if not slope:
         return start
     if isinstance(width, int) or abs(slope) != 1:
