@@ -21,7 +21,7 @@ Families = Mapping[Item | Score, str]
 Form = tuple[tuple[str, str], ...]
 """What products have in common that differ in rows alone: for each factor its family, or the score, and positions."""
 
-SENTENCE, PADDING = 24, 0.01
+SENTENCE, PADDING = 24, 0.02
 """Groups may have so much work, as a part of all, in products of nothing, for sentences of this length."""
 
 
