@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, product
 from math import prod
 from typing import Any
@@ -21,10 +21,12 @@ from structdep.plan import Plan
 from structdep.rewriting import summed_variables
 from structdep.scheduling import width_of_axiom
 from structdep.semirings import KBest, MaxPlus, Semiring
-from structdep.semirings.numerics import first_true
+from structdep.semirings.numerics import apart, first_true
 from structdep.steps import Arrays
 
 GOAL = "goal"
+WINDOW = 128
+"""Rows whose semiring sum is one piece of work."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Choices:
         else:
             if key is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
                 every, semiring = every + jax.random.gumbel(key, every.shape, every.dtype), MaxPlus()
-            flat = first_true(every == semiring.fold(lambda: [([every], 1)]))
+            flat = first_true(every == _best(every, semiring))
         starts = np.cumsum([0, *map(len, values.values())])
         which = (flat >= starts[1:-1, None]).sum(0)
         split = flat - jnp.asarray(starts)[which]
@@ -187,6 +189,21 @@ def _products(factors: Sequence[Any], semiring: Semiring) -> Iterator[tuple[tupl
     for ranks in product(range(semiring.k), repeat=len(premises)):
         if prod(rank + 1 for rank in ranks) <= semiring.k:
             yield ranks, sum([own[rank] for own, rank in zip(premises, ranks, strict=True)] + rest)
+
+
+def _best(values: jax.Array, semiring: Semiring) -> jax.Array:
+    """The semiring sum of each column; first of windows, as XLA computes that of many rows anew for each of them."""
+    while len(values) > WINDOW:
+        padded = jnp.pad(values, [(0, -len(values) % WINDOW), (0, 0)], constant_values=semiring.zero)
+        windows = padded.reshape(WINDOW, -1, values.shape[1])
+        values = apart(partial(_sum, windows, semiring))
+    return _sum(values, semiring)
+
+
+def _sum(values: jax.Array, semiring: Semiring) -> jax.Array:
+    """The semiring sum of the rows."""
+    total: jax.Array = semiring.fold(lambda: [([values], 1)])
+    return total
 
 
 def _nth(values: jax.Array, rank: jax.Array, k: int) -> jax.Array:
