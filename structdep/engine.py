@@ -32,7 +32,7 @@ def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
     family, rows = plan.places([fold.conclusion for fold in group.folds])
     targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
-    return Step(tuple(products), tuple(targets), grid.shape, len(group.folds))
+    return Step(tuple(products), tuple(targets), grid.shape)
 
 
 def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:

@@ -63,7 +63,10 @@ class Step:
     products: tuple[tuple[tuple[View, ...], int], ...]
     targets: tuple[View, ...]
     shape: tuple[int, ...]
-    members: int
+
+    @property
+    def members(self) -> int:
+        return len(self.targets[0].rows)
 
     @property
     def views(self) -> list[View]:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-Index = jax.Array | int
+Width = jax.Array | int
 Key = tuple[Any, ...]
 """Names an array: ("L", "R" or "=", family) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
 
@@ -39,7 +39,7 @@ class View:
     rank: int
     rows: tuple[int, ...]
 
-    def _corner(self, leaf: jax.Array, width: Index, row: jax.Array | None = None) -> list[Any]:
+    def _corner(self, leaf: jax.Array, width: Width, row: jax.Array | None = None) -> list[Any]:
         """`start + slope * width` of each axis, by operations that are quickly traced: there are thousands."""
         constant = np.int32 if isinstance(width, int) else width.dtype.type
         corner = [_affine(constant(dim.start), dim.slope, width) for dim in self.dims]
@@ -49,7 +49,7 @@ class View:
             corner[1] = constant(0)
         return corner + [constant(0)] * (leaf.ndim - len(corner))
 
-    def _box(self, leaf: jax.Array, width: Index, row: jax.Array | None = None) -> jax.Array:
+    def _box(self, leaf: jax.Array, width: Width, row: jax.Array | None = None) -> jax.Array:
         sizes = [d.size for d in self.dims] + list(leaf.shape[len(self.dims) :])
         sizes[0] = max(self.rows) + 1 - min(self.rows)
         return lax.dynamic_slice(leaf, self._corner(leaf, width, row), sizes, allow_negative_indices=False)
@@ -93,12 +93,12 @@ class View:
         """The same box with these rows."""
         return replace(self, dims=(Dim(min(rows), 0, len(rows), 0), *self.dims[1:]), rows=tuple(rows))
 
-    def read(self, source: Any, width: Index, member: jax.Array | None = None) -> Any:
+    def read(self, source: Any, width: Width, member: jax.Array | None = None) -> Any:
         """The box at this width, its axes moved to their places in the grid; or that of one row of the grid alone."""
         view, row = self._of(member)
         return view.arrange(view.pick(source, width, row))
 
-    def pick(self, source: Any, width: Index, row: jax.Array | None = None) -> Any:
+    def pick(self, source: Any, width: Width, row: jax.Array | None = None) -> Any:
         """The box at this width, in its rows of the array, or in another."""
         return jax.tree.map(lambda leaf: self._pick(self._box(leaf, width, row)), source)
 
@@ -148,7 +148,7 @@ class View:
         value = value.transpose(*order, *range(len(kept), value.ndim))
         return value.reshape([d.size for d in self.dims] + list(trailing))
 
-    def write(self, target: Any, value: Any, width: Index, member: jax.Array | None = None) -> Any:
+    def write(self, target: Any, value: Any, width: Width, member: jax.Array | None = None) -> Any:
         """The array with the box at this width replaced, or one row of it. The rows stand in order."""
         view, row = self._of(member)
 
@@ -161,7 +161,7 @@ class View:
         """The transpose of `arrange`: a box, whose axes lie as in the stored array."""
         return jax.tree.map(self._from_grid, value)
 
-    def add(self, target: Any, picked: Any, width: Index, member: jax.Array | None = None) -> Any:
+    def add(self, target: Any, picked: Any, width: Width, member: jax.Array | None = None) -> Any:
         """The array with a flattened box, or a row of it, added to the one at this width: the transpose of `pick`."""
         view, row = self._of(member)
 
@@ -197,7 +197,7 @@ def unions(views: Iterable[View]) -> list[Union]:
     return [Union(those[0].with_rows([row for view in those for row in view.own_rows]), those) for those in members]
 
 
-def _affine(start: Any, slope: int, width: Index) -> Any:
+def _affine(start: Any, slope: int, width: Width) -> Any:
     if not slope:
         return start
     if isinstance(width, int) or abs(slope) != 1:
