@@ -24,6 +24,7 @@ def check(system: DeductionSystem) -> None:
             if why := _problem(system, rule):
                 raise ValueError(f"{why}, in the rule  {rule!r}")
         _check_schedule(system)
+        _check_for_best(system)
     except ValueError as error:
         raise ValueError(f"{system.name}: {error}") from None
 
@@ -161,3 +162,12 @@ def _check_schedule(system: DeductionSystem) -> None:
         loop = {symbol.name for symbol in error.args[1]}
         quoted = "; ".join(repr(r) for r in system.rules if r.conclusion.symbol.name in loop)
         raise ValueError(f"these rules derive items of one width from each other in a circle: {quoted}") from None
+
+
+def _check_for_best(system: DeductionSystem) -> None:
+    best = system.for_best
+    if best is not None and (not system.trees or (best.trees, best.last) != (system.trees, system.last)):
+        raise ValueError(
+            f"for_best={best.name} has {best.trees or 'unnamed'} trees of nodes up to n + {best.last}, "
+            f"expected {system.trees or 'a name in trees=..'}, and n + {system.last}"
+        )

@@ -12,7 +12,7 @@ lists alternatives (semiring sum), `>>` gives the conclusion. Positions that the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 from structdep import checks, scheduling
@@ -237,7 +237,8 @@ class DeductionSystem:
 
     `axioms` are items that hold at every place where their positions exist, `goal` is the item whose value is asked
     for, `unambiguous` says that every tree has exactly one derivation. `trees` names the class of its trees: systems
-    that name one class have the same trees.
+    that name one class have the same trees. `for_best` is one with the same trees and fewer rules, that derives some
+    several times: by scores of arcs alone, the best is found with that.
 
     Raises:
         ValueError: a badly formed rule; the message quotes it.
@@ -261,10 +262,11 @@ class DeductionSystem:
     scores: tuple[Score, ...] = (arc,)
     unambiguous: bool = False
     trees: str = ""
+    for_best: DeductionSystem | None = None
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        content = (self.name, self.axioms, self.rules, self.goal, self.scores, self.unambiguous, self.trees)
+        content = tuple(getattr(self, own.name) for own in fields(self) if own.compare)
         object.__setattr__(self, "_hash", hash(content))
         checks.check(self)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +47,13 @@ def best_scores(system: DeductionSystem, length: int, scores: Tables) -> dict[He
 def test_argmax_is_the_best_tree(system: DeductionSystem) -> None:
     tables = some_tables(system, seed=11)
     assert_best(system, tables, sd.argmax(system, tables, LENGTHS))
+
+
+@each_system
+def test_a_system_and_that_which_finds_its_best_tree_agree(system: DeductionSystem) -> None:
+    own, tables = replace(system, for_best=None), {"arc": some_tables(system, seed=11)["arc"]}
+    assert np.allclose(sd.inside(own, tables, LENGTHS), sd.inside(system, tables, LENGTHS), atol=1e-5)
+    assert_best(own, tables, sd.argmax(own, tables, LENGTHS))
 
 
 @each_system

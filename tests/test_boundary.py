@@ -1,6 +1,7 @@
 """The boundary: what is refused, with what came, what was expected and what to write; types; what compiles when."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -234,9 +235,7 @@ def test_double_precision() -> None:
 
 @each_chart
 def test_equal_systems_semirings_and_shapes_share_one_compilation(system: DeductionSystem) -> None:
-    again = DeductionSystem(
-        system.name, system.axioms, system.rules, system.goal, system.scores, system.unambiguous, system.trees
-    )
+    again = replace(system)
     scores = some_tables(system)["arc"]
     sd.inside(system, scores, LENGTHS, sd.LogSum)
     before = programs()

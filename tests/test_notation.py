@@ -1,10 +1,11 @@
 """The notation: what a system prints, and how badly formed ones are refused."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from structdep.charts import mhk
+from structdep.charts import eisner, mhk
 from structdep.deduction import Atom, DeductionSystem, Item, Product, Rule, Score, arc, either, indices, n
 
 
@@ -36,9 +37,13 @@ AXIOM, GOAL = I[i, i + 1], I[0, n + 1]
 
 
 def declare(
-    *rules: Rule, axioms: tuple[Atom, ...] = (AXIOM,), goal: Atom = GOAL, scores: tuple[Score, ...] = (arc,)
+    *rules: Rule,
+    axioms: tuple[Atom, ...] = (AXIOM,),
+    goal: Atom = GOAL,
+    scores: tuple[Score, ...] = (arc,),
+    **further: Any,
 ) -> DeductionSystem:
-    return DeductionSystem("mine", axioms, (STEP, *rules), goal, scores=scores)
+    return DeductionSystem("mine", axioms, (STEP, *rules), goal, scores=scores, **further)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +105,10 @@ def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> N
             r"from each other in a circle: .*J\[i,j\]  arc\[i,j\]  ⊢  J\[i,j\]",
         ),
         (lambda: declare(I[i, j] >> T[i, j], T[i, j] >> J[i, j], J[i, j] >> T[i, j]), r"in a circle: .*⊢  J\[i,j\]"),
+        (
+            lambda: declare(trees="MH_4", for_best=eisner()),
+            r"for_best=eisner has projective trees of nodes up to n \+ 0, expected MH_4, and n \+ 1",
+        ),
         (
             lambda: DeductionSystem(
                 "mine",

@@ -1,6 +1,7 @@
 """Arc-eager with each tree once: a word that has its head is reduced after the words right of it have theirs."""
 
 from structdep.charts.arc_eager import arcs
+from structdep.charts.arc_hybrid import arc_hybrid
 from structdep.deduction import DeductionSystem, Item, indices, n
 
 i, j, k = indices("i j k")
@@ -31,4 +32,13 @@ def arc_eager_trees(transitions: bool = False) -> DeductionSystem:
         )
     )
     axioms = (Item("Z0")[i, i + 1], Item("Z1")[i, i + 1])
-    return DeductionSystem(name, axioms, rules, goal=E0[0, n + 1], scores=scores, unambiguous=True, trees="projective")
+    return DeductionSystem(
+        name,
+        axioms,
+        rules,
+        goal=E0[0, n + 1],
+        scores=scores,
+        unambiguous=True,
+        trees="projective",
+        for_best=arc_hybrid(),
+    )

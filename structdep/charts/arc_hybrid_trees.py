@@ -1,5 +1,6 @@
 """Arc-hybrid with each tree once: of two arcs that could come first, the one that leaves the left end's child."""
 
+from structdep.charts.arc_hybrid import arc_hybrid
 from structdep.charts.configurations import reduce, reduce_scores, shift
 from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
 
@@ -35,5 +36,12 @@ def arc_hybrid_trees(transitions: bool = False) -> DeductionSystem:
         I[i, k] * I[k, j] * right >> P[i, j],
     )
     return DeductionSystem(
-        name, (Z[i, i + 1],), rules, goal=I[0, n + 1], scores=scores, unambiguous=True, trees="projective"
+        name,
+        (Z[i, i + 1],),
+        rules,
+        goal=I[0, n + 1],
+        scores=scores,
+        unambiguous=True,
+        trees="projective",
+        for_best=arc_hybrid(),
     )

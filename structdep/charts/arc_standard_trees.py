@@ -1,5 +1,6 @@
 """Arc-standard with each tree once: a head takes its left dependents before its right ones."""
 
+from structdep.charts.arc_hybrid import arc_hybrid
 from structdep.charts.arc_standard import steps
 from structdep.deduction import DeductionSystem, Item, indices, n
 
@@ -33,5 +34,12 @@ def arc_standard_trees(transitions: bool = False) -> DeductionSystem:
         I[i, g, k] * push * R[k:j, g] >> I[i, g, j],
     )
     return DeductionSystem(
-        name, (B[i, i, i + 1],), rules, goal=I[0, 0, n + 1], scores=scores, unambiguous=True, trees="projective"
+        name,
+        (B[i, i, i + 1],),
+        rules,
+        goal=I[0, 0, n + 1],
+        scores=scores,
+        unambiguous=True,
+        trees="projective",
+        for_best=arc_hybrid(),
     )

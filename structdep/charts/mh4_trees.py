@@ -54,7 +54,9 @@ def mh4_trees(transitions: bool = False) -> DeductionSystem:
     rules.define_sums()
     name = system.name.replace("mh4", "mh4_trees")
     axioms, goal = (I_z[a, a + 1],), I[0, n + 1]
-    return DeductionSystem(name, axioms, tuple(rules), goal, system.scores, unambiguous=True, trees=system.trees)
+    return DeductionSystem(
+        name, axioms, tuple(rules), goal, system.scores, unambiguous=True, trees=system.trees, for_best=mhk(4)
+    )
 
 
 I, I_zp, I_zpf, T = (Item(name) for name in ("I", "I{zp}", "I{zpf}", "T"))
