@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from structdep.semirings.base import Reader, Semiring, semiring
-from structdep.semirings.numerics import Stage, at_once, unstack, window_maxima
+from structdep.semirings.numerics import Stage, at_once, larger, unstack, window_maxima
 
 
 @semiring
@@ -34,7 +34,7 @@ class MaxPlus(Semiring):
 
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
         parts = stage(lambda: [self._windows(*product) for product in read()])
-        return stage(lambda: reduce(jnp.maximum, [self._joined(*part) for part in parts]))
+        return stage(lambda: reduce(larger, [self._joined(*part) for part in parts]))
 
     def _windows(self, factors: Sequence[jax.Array], summed: int) -> tuple[list[jax.Array], list[jax.Array]]:
         """A product's maxima over windows of the summed axes, and the factors that these axes leave out."""
@@ -45,4 +45,4 @@ class MaxPlus(Semiring):
         return window_maxima(product.reshape(-1, *product.shape[summed:]), 0), outer
 
     def _joined(self, maxima: list[jax.Array], outer: list[jax.Array]) -> jax.Array:
-        return reduce(self.times, [*([reduce(jnp.maximum, unstack(maxima))] if maxima else []), *outer])
+        return reduce(self.times, [*([reduce(larger, unstack(maxima))] if maxima else []), *outer])

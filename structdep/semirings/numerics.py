@@ -19,8 +19,10 @@ from jax.experimental.xla_metadata import set_xla_metadata
 
 Result = TypeVar("Result")
 
-POWERS_OF_TWO = (1.0, 0.693147206, 0.240226469, 0.0555032878, 0.00961848898, 0.00133999316, 0.000153458079)
-"""A polynomial for 2^f, |f| <= 1/2, of least greatest relative error (2e-9): by iterated weighted least squares."""
+POWERS_OF_TWO = (1.0, 0.693146978, 0.240222421, 0.0555073374, 0.00967151277, 0.00132647273)
+"""A polynomial for 2^f, |f| <= 1/2, exact for 0, of least greatest relative error (9e-8): by iterated least squares."""
+BIASED = 1.5 * 2.0**23 + 127
+"""Whole numbers w from -127 to 128 added to this have w + 127, the exponent of 2^w, in their last nine bits."""
 
 
 @jax.custom_jvp
@@ -37,13 +39,18 @@ def _(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array,
 
 @jax.jit  # traced once for each shape, where charts call it hundreds of times
 def _exp(x: jax.Array) -> jax.Array:
-    y = jnp.maximum(x * 1.44269504, -127.0)
+    y = larger(jnp.full_like(x, -127.0), x * 1.44269504)
     whole = jnp.round(y)
     fraction = y - whole
     power = jnp.full_like(x, POWERS_OF_TWO[-1])
     for coefficient in POWERS_OF_TWO[-2::-1]:
         power = power * fraction + coefficient
-    return power * lax.bitcast_convert_type((whole.astype(jnp.int32) + 127) << 23, jnp.float32)
+    return power * lax.bitcast_convert_type(lax.bitcast_convert_type(whole + BIASED, jnp.int32) << 23, jnp.float32)
+
+
+def larger(a: jax.Array, b: jax.Array) -> jax.Array:
+    """The larger of two numbers, b where one is NaN: one instruction, where `jnp.maximum` takes three."""
+    return jnp.where(a > b, a, b)
 
 
 @jax.custom_jvp
@@ -112,9 +119,7 @@ def windows(x: jax.Array, axis: int, longest: int) -> list[tuple[jax.Array, int]
 def window_maxima(x: jax.Array, axis: int) -> list[jax.Array]:
     """The greatest elements of windows along an axis, which still has to be reduced by `unstack`."""
     low = jnp.array(-jnp.inf, x.dtype)
-    return [
-        lax.reduce(piece, low, lambda a, b: jnp.where(a > b, a, b), (place,)) for piece, place in windows(x, axis, 16)
-    ]
+    return [lax.reduce(piece, low, larger, (place,)) for piece, place in windows(x, axis, 16)]
 
 
 def first_true(x: jax.Array) -> jax.Array:
