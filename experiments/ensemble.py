@@ -1,6 +1,6 @@
 """Parse with several trained parsers at once: by their mean scores, by the sum of their marginals, or by their votes.
 
-python experiments/ensemble.py runs/got-mst-hinge-1 runs/got-mh4-hybrid-hinge-1 runs/got-1ec1-hinge-1 --system mh4
+python experiments/ensemble.py runs/got-mst-nll-1 runs/got-mst2-mean-field-nll-1 runs/got-1ec-hinge-1 --weights 1 1 0.5
 """
 
 import argparse
@@ -59,6 +59,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs on one treebank")
     made.add_argument("--system", choices=CHARTS, help="whose trees to seek; default: mst, by scores the parsers' own")
     made.add_argument("--by", choices=WAYS, default="marginals", help="default: %(default)s")
+    made.add_argument(
+        "--weights", type=float, nargs="+", metavar="W", help="how much each run counts, such as 1 1 0.5; default: 1"
+    )
     made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are, as for ud.py")
     made.add_argument("--version", help="of UD, such as 2.0, to choose between several")
     made.add_argument(
@@ -78,7 +81,7 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
         for name, model in models.items()
     ]
     splits = found[0].evaluated()
-    ensemble = together(models, splits.values(), options.by, options.system)
+    ensemble = together(models, splits.values(), options.by, options.system, options.weights)
     first = options.runs[0]
     folder = options.out or first.parent / f"{models[first.name].config.lang}-ensemble-{options.by}-{ensemble.system}"
     scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}
@@ -88,12 +91,16 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
 
 
 def together(
-    models: Mapping[str, TrainedModel], splits: Iterable[Sequence[Sentence]], by: str, system: str | None
+    models: Mapping[str, TrainedModel],
+    splits: Iterable[Sequence[Sentence]],
+    by: str,
+    system: str | None,
+    weights: Sequence[float] | None = None,
 ) -> Ensemble:
     """The ensemble of these models, for these sentences."""
     most = max(model.config.max_shapes for model in models.values())
     shapes = plan([sentence for split in splits for sentence in split], WORDS_PER_BATCH, most)
-    return Ensemble([Member(name, model, shapes) for name, model in models.items()], by, system)
+    return Ensemble([Member(name, model, shapes) for name, model in models.items()], by, system, weights)
 
 
 Scores = Mapping[str, tuple[float, float]]

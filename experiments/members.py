@@ -1,6 +1,6 @@
 """The parsers of an ensemble: what each says of a batch (scores, arcs that it believes in, relations), and all do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -85,13 +85,21 @@ class Ensemble:
         members: the parsers, of one treebank.
         by: what is summed: marginals, votes or scores.
         system: a name of CHARTS, whose trees are sought.
+        weights: how much each counts; 1 where there are none.
 
     Raises:
-        ValueError: parsers that cannot be summed so, or a system that does not know the tables.
+        ValueError: parsers that cannot be summed so, a system that does not know the tables, or weights that are not
+            positive, one for each.
     """
 
-    def __init__(self, members: Sequence[Member], by: str, system: str | None) -> None:
+    def __init__(
+        self, members: Sequence[Member], by: str, system: str | None, weights: Sequence[float] | None = None
+    ) -> None:
         self.members, self.by = members, by
+        self.weights = weights or [1.0] * len(members)
+        if len(self.weights) != len(members) or min(self.weights) <= 0:
+            told = " ".join(f"{weight:g}" for weight in self.weights)
+            raise ValueError(f"--weights {told}: {len(members)} parsers take {len(members)} numbers above 0")
         if len({member.model.vocabulary.deprels for member in members}) > 1:
             raise ValueError("these parsers do not know the same relations: train them on the same treebank")
         own = members[0].model.config.parser
@@ -131,14 +139,20 @@ class Ensemble:
         """Fill in the trees of all together."""
         heads = self.search(self._sum([scores for _, scores in scored], batch.lengths), batch.lengths)
         relations = [member.relations(states, heads) for member, (states, _) in zip(self.members, scored, strict=True)]
-        self._fill(made, batch, heads, jnp.sum(jnp.stack(relations), axis=0))
+        self._fill(made, batch, heads, self._weighted(relations))
 
     def _sum(self, scores: Sequence[Any], lengths: jax.Array) -> Any:
         if self.by == "scores":
-            return jax.tree.map(lambda *tables: sum(tables) / len(tables), *scores)
+            return jax.tree.map(lambda *tables: self._weighted(tables) / sum(self.weights), *scores)
         arcs = (member.arcs(own, lengths, self.by) for member, own in zip(self.members, scores, strict=True))
         # What decides between as many votes.
-        return sum(table * (1 - FIRST * place) for place, table in enumerate(arcs))
+        return self._weighted(table * (1 - FIRST * place) for place, table in enumerate(arcs))
+
+    def _weighted(self, tables: Iterable[jax.Array]) -> jax.Array:
+        return sum(
+            (table * weight for table, weight in zip(tables, self.weights, strict=True)),
+            start=jnp.zeros((), jnp.float32),
+        )
 
     def _fill(self, made: Predictions, batch: Batch, heads: jax.Array, relations: jax.Array) -> None:
         names = self.members[0].model.vocabulary.deprels

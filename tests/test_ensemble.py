@@ -50,6 +50,11 @@ def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentenc
     assert any((together.heads[p] != alone[name].heads[p]).any() for p in range(6) for name in "ab")
 
 
+def cells(lines: list[str]) -> dict[str, list[str]]:
+    """Of a table's rows, by the first."""
+    return {row[1]: row[2:] for line in lines if len(row := [cell.strip() for cell in line.split("|")]) > 2}
+
+
 def test_a_majority_wins_and_the_gain_is_told(
     models: list[TrainedModel], sentences: list[Sentence], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -62,13 +67,17 @@ def test_a_majority_wins_and_the_gain_is_told(
     runs = [*(str(tmp_path / name) for name in ("one", "two", "three")), "--treebanks", str(tmp_path)]
     assert ensemble.main([*runs, "--by", "votes"]) == 0
     folder = tmp_path / "xyz-ensemble-votes-mst"
-    lines = capsys.readouterr().out.splitlines()
-    rows = {cells[1]: cells[2:] for line in lines if len(cells := [cell.strip() for cell in line.split("|")]) > 2}
+    rows = cells(capsys.readouterr().out.splitlines())
     assert rows["3 parsers by votes, mst"][0] == rows["one"][0] == rows["three"][0]
     best = max(float(rows[name][0]) for name in ("one", "two"))
     assert float(rows["more than the best"][0]) == pytest.approx(float(rows["one"][0]) - best, abs=0.02)
     assert (folder / "report.md").read_text(encoding="utf-8").startswith("# 3 parsers by votes, mst")
     assert len(read(folder / "dev.conllu")) == 15 and (folder / "test.conllu").is_file()
+    assert ensemble.main([*runs, "--by", "votes", "--weights", "1", "2.5", "1"]) == 0
+    outweighed = capsys.readouterr().out.splitlines()
+    assert cells(outweighed)["3 parsers by votes, mst"][0] == rows["two"][0]
+    assert ensemble.main([*runs, "--weights", "1", "0.5"]) == 1
+    assert "--weights 1 0.5: 3 parsers take 3 numbers above 0" in capsys.readouterr().err
     assert ensemble.main([*runs, "--by", "scores"]) == 1
     assert "--by scores takes parsers of one kind, not greedy-mh3, mst" in capsys.readouterr().err
     assert ensemble.main(runs[:1]) == 1 and ensemble.main([*runs[:1], str(tmp_path)]) == 1
