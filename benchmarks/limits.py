@@ -41,6 +41,7 @@ class Work:
 
 def work(system: DeductionSystem, words: int) -> Work:
     """Of the value of a chart, all scores given."""
+    system = system.for_best or system
     made = plan(system, frozenset(system.declared))
     nodes = words + 1 + system.last
     layout = made.layout(nodes - 1)
