@@ -26,6 +26,7 @@ def _case(declared: Declared) -> Any:
 
 
 each_system = pytest.mark.parametrize("system", [_case(declared) for declared in SYSTEMS])
+each_with_another_for_its_best = pytest.mark.parametrize("system", [_case(d) for d in SYSTEMS if d.system.for_best])
 each_chart = pytest.mark.parametrize("system", [_case(d) for d in SYSTEMS if len(d.system.declared) == 1])
 
 

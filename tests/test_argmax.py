@@ -8,7 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import LENGTHS, N, Tables, each_chart, each_system, sentences, some_tables
+from cases import (
+    LENGTHS,
+    N,
+    Tables,
+    each_chart,
+    each_system,
+    each_with_another_for_its_best,
+    sentences,
+    some_tables,
+)
 from numpy.typing import ArrayLike, NDArray
 from test_values import Bottleneck, MinPlus
 
@@ -49,7 +58,7 @@ def test_argmax_is_the_best_tree(system: DeductionSystem) -> None:
     assert_best(system, tables, sd.argmax(system, tables, LENGTHS))
 
 
-@each_system
+@each_with_another_for_its_best
 def test_a_system_and_that_which_finds_its_best_tree_agree(system: DeductionSystem) -> None:
     own, tables = replace(system, for_best=None), {"arc": some_tables(system, seed=11)["arc"]}
     assert np.allclose(sd.inside(own, tables, LENGTHS), sd.inside(system, tables, LENGTHS), atol=1e-5)
