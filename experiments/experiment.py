@@ -49,7 +49,7 @@ class Experiment:
         self.corpus = Corpus.of(treebank, config)
         self.run = Run(folder, config)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
-        if config.start:
+        if config.start and not self.run.has_begun:
             start = TrainedModel.load(Path(config.start))
             self.trainer.parameters = begun(self.trainer.parameters, self.corpus.vocabulary, start)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]

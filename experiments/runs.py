@@ -47,6 +47,11 @@ class Run:
         (self.folder / "checkpoints").mkdir(exist_ok=True)
         self.checkpoints = ocp.CheckpointManager(self.folder / "checkpoints", options=options)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether an epoch has been saved."""
+        return self.checkpoints.latest_step() is not None
+
     def last(self, template: State) -> tuple[int, State]:
         """The last epoch that was saved, with its state; else 0 and `template`. Log lines behind it are dropped."""
         epoch = self.checkpoints.latest_step() or 0

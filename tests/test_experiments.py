@@ -126,6 +126,13 @@ def test_a_run_begins_with_what_another_has_learned(
         assert (array == (fresh if name.startswith("['scorer']") else learned)[name]).all()
     with pytest.raises(ValueError, match="other words and relations: give one of the same treebank"):
         experiment(treebank, tmp_path / "other", replace(config, min_count=9))
+    gone = replace(finished[0].config, start=str(tmp_path / "gone"))
+    with pytest.raises(FileNotFoundError, match="no model in"):
+        experiment(treebank, tmp_path / "new", gone)
+    shutil.copytree(folder, tmp_path / "copy")
+    gone.write(tmp_path / "copy" / "config.json")
+    goes_on = experiment(treebank, tmp_path / "copy", gone)
+    assert goes_on.run.last(goes_on.trainer.start())[0] == finished[0].config.epochs
 
 
 @pytest.mark.parametrize("parser", ["eisner", "mh4", "1ec1", "1ec", "mh4-hybrid-arcs"])
