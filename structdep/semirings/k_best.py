@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from structdep.semirings.base import Reader, Semiring, semiring
-from structdep.semirings.numerics import Stage, apart, at_once
+from structdep.semirings.numerics import Stage, apart, at_once, larger, smaller
 
 Ranked = tuple[jax.Array, ...]
 """The best value, the second best, ..; no more than there can be."""
@@ -121,4 +121,4 @@ def _in_order(a: jax.Array | None, b: jax.Array | None) -> tuple[jax.Array | Non
     """The greater first."""
     if a is None or b is None:
         return (b, a) if a is None else (a, b)
-    return jnp.maximum(a, b), jnp.minimum(a, b)
+    return larger(a, b), smaller(a, b)

@@ -53,6 +53,11 @@ def larger(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.where(a > b, a, b)
 
 
+def smaller(a: jax.Array, b: jax.Array) -> jax.Array:
+    """The other one."""
+    return jnp.where(a > b, b, a)
+
+
 @jax.custom_jvp
 def log_add(a: jax.Array, b: jax.Array) -> jax.Array:
     """log(e^a + e^b); -inf where both are, with derivatives 0."""
