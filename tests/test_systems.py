@@ -3,6 +3,7 @@
 import math
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -204,9 +205,7 @@ def test_no_tree_has_value_minus_infinity_and_no_expected_uses() -> None:
 @each_system
 def test_systems_are_equal_by_value(declared: Declared) -> None:
     system = declared.system
-    again = DeductionSystem(
-        system.name, system.axioms, system.rules, system.goal, system.scores, system.unambiguous, system.trees
-    )
+    again = replace(system)
     assert again == system and hash(again) == hash(system) and again is not system
     assert pickle.loads(pickle.dumps(system)) == system
     assert sum(system == other.system for other in SYSTEMS) == 1
