@@ -22,7 +22,7 @@ from structdep import DeductionSystem
 from structdep.engine import make_steps
 from structdep.inside import chart_bytes
 from structdep.plan import Plan, plan
-from structdep.semirings.numerics import exp, unstack, window_maxima, window_sums
+from structdep.semirings.numerics import exp, larger, unstack, window_maxima, window_sums
 from structdep.steps import Step
 
 CELLS = (8, 16, 24, 16)
@@ -95,7 +95,7 @@ def usual(program: Callable[[], jax.Array], rounds: int = 9) -> float:
 
 
 def _maximum(terms: jax.Array, axis: int) -> jax.Array:
-    return reduce(jnp.maximum, unstack(window_maxima(terms, axis)))
+    return reduce(larger, unstack(window_maxima(terms, axis)))
 
 
 def _sum(terms: jax.Array, axis: int) -> jax.Array:
