@@ -1,6 +1,7 @@
 """Parse with several trained parsers at once: by their mean scores, by the sum of their marginals, or by their votes.
 
-python experiments/ensemble.py runs/got-mst-nll-1 runs/got-mst2-mean-field-nll-1 runs/got-1ec-hinge-1 --weights 1 1 0.5
+python experiments/ensemble.py runs/got-mst-nll-1 runs/got-mst2-mean-field-nll-1 runs/got-1ec-hinge-1 \\
+    --by marginals marginals votes --weights 1 1 0.5
 """
 
 import argparse
@@ -30,7 +31,7 @@ EPILOG = """\
 by marginals: the tree of --system with the most heads to be expected, in the mean over the parsers (those without
 probabilities give votes); by votes: with the most heads in their trees, of equals those of the first parser; by
 scores: the best tree by the mean of all score tables, of parsers of one kind (seeds, say). Relations are those of the
-highest mean probability.
+highest mean probability. What was trained by hinge has probabilities, too, but they mean little: votes may do better.
 """
 
 
@@ -58,7 +59,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs on one treebank")
     made.add_argument("--system", choices=CHARTS, help="whose trees to seek; default: mst, by scores the parsers' own")
-    made.add_argument("--by", choices=WAYS, default="marginals", help="default: %(default)s")
+    made.add_argument(
+        "--by", choices=WAYS, nargs="+", default=["marginals"], help="one way, or one for each run; default: marginals"
+    )
     made.add_argument(
         "--weights", type=float, nargs="+", metavar="W", help="how much each run counts, such as 1 1 0.5; default: 1"
     )
@@ -83,7 +86,8 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
     splits = found[0].evaluated()
     ensemble = together(models, splits.values(), options.by, options.system, options.weights)
     first = options.runs[0]
-    folder = options.out or first.parent / f"{models[first.name].config.lang}-ensemble-{options.by}-{ensemble.system}"
+    lang = models[first.name].config.lang
+    folder = options.out or first.parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
     scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}
     text = f"# {ensemble}\n\n{gains(scores)}\n"
     write_whole(folder / "report.md", text)
@@ -93,7 +97,7 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
 def together(
     models: Mapping[str, TrainedModel],
     splits: Iterable[Sequence[Sentence]],
-    by: str,
+    by: Sequence[str],
     system: str | None,
     weights: Sequence[float] | None = None,
 ) -> Ensemble:

@@ -35,7 +35,7 @@ class JointAnnotator:
             )
         self.memory, self.done = memory, 0
         self.alone = [Annotator(model, decoding, memory, warn) for model in models.values()]
-        self.ensemble = Ensemble([Member(name, model, ladder()) for name, model in models.items()], "marginals", None)
+        self.ensemble = Ensemble([Member(name, model, ladder()) for name, model in models.items()], ["marginals"], None)
 
     def __call__(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
         """The tree of each sentence."""

@@ -83,7 +83,7 @@ class Ensemble:
 
     Args:
         members: the parsers, of one treebank.
-        by: what is summed: marginals, votes or scores.
+        by: what is summed: ["marginals"], ["votes"] or ["scores"]; or one of the first two for each member.
         system: a name of CHARTS, whose trees are sought.
         weights: how much each counts; 1 where there are none.
 
@@ -93,9 +93,16 @@ class Ensemble:
     """
 
     def __init__(
-        self, members: Sequence[Member], by: str, system: str | None, weights: Sequence[float] | None = None
+        self,
+        members: Sequence[Member],
+        by: Sequence[str],
+        system: str | None,
+        weights: Sequence[float] | None = None,
     ) -> None:
-        self.members, self.by = members, by
+        self.members, self.by = members, [*by] * (len(members) if len(by) == 1 else 1)
+        if len(self.by) != len(members) or (self._by_scores and set(by) != {"scores"}):
+            told = f"{len(members)} parsers take one way for all, or marginals or votes for each"
+            raise ValueError(f"--by {' '.join(by)}: {told}")
         self.weights = weights or [1.0] * len(members)
         if len(self.weights) != len(members) or min(self.weights) <= 0:
             told = " ".join(f"{weight:g}" for weight in self.weights)
@@ -103,15 +110,24 @@ class Ensemble:
         if len({member.model.vocabulary.deprels for member in members}) > 1:
             raise ValueError("these parsers do not know the same relations: train them on the same treebank")
         own = members[0].model.config.parser
-        if by == "scores":
+        if self._by_scores:
             check_tables(members, system or own)
-        self.system = system or (own if by == "scores" else "mst")
+        self.system = system or (own if self._by_scores else "mst")
         chart = CHARTS[self.system]
-        sought = chart.best if by == "scores" else chart.arcs
+        sought = chart.best if self._by_scores else chart.arcs
         self.search = Compiled(lambda scores, lengths: sd.argmax(sought, scores, lengths))
 
     def __str__(self) -> str:
-        return f"{len(self.members)} parsers by {self.by}, {self.system}"
+        return f"{len(self.members)} parsers by {self.ways}, {self.system}"
+
+    @property
+    def ways(self) -> str:
+        """What is summed, such as "marginals" or "marginals-votes"."""
+        return "-".join(dict.fromkeys(self.by))
+
+    @property
+    def _by_scores(self) -> bool:
+        return "scores" in self.by
 
     def __call__(self, sentences: Sequence[Sentence]) -> Predictions:
         """The trees of all together."""
@@ -142,9 +158,9 @@ class Ensemble:
         self._fill(made, batch, heads, self._weighted(relations))
 
     def _sum(self, scores: Sequence[Any], lengths: jax.Array) -> Any:
-        if self.by == "scores":
+        if self._by_scores:
             return jax.tree.map(lambda *tables: self._weighted(tables) / sum(self.weights), *scores)
-        arcs = (member.arcs(own, lengths, self.by) for member, own in zip(self.members, scores, strict=True))
+        arcs = (m.arcs(own, lengths, by) for m, own, by in zip(self.members, scores, self.by, strict=True))
         # What decides between as many votes.
         return self._weighted(table * (1 - FIRST * place) for place, table in enumerate(arcs))
 

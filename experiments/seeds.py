@@ -85,7 +85,7 @@ class Members:
         folders = [self.folder / self._name(seed) for seed in self.seeds]
         splits = self.treebank.evaluated()
         models = {folder.name: TrainedModel.load(folder) for folder in folders}
-        ensemble = together(models, splits.values(), "marginals", None)
+        ensemble = together(models, splits.values(), ["marginals"], None)
         start, evaluations, scores = time.perf_counter(), {}, {}
         for split, gold in splits.items():
             evaluations[split], scores[split] = evaluated(ensemble, gold, self.folder / f"{split}.conllu")

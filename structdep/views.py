@@ -67,7 +67,7 @@ class View:
         """The view, or that of one row of the grid, and where in the array this is."""
         if member is None:
             return self, None
-        return self.alone, lax.dynamic_index_in_dim(np.array(self.rows, np.int32), member, keepdims=False)
+        return self.alone, _nth(self.rows, member)
 
     @property
     def box_rows(self) -> list[int]:
@@ -195,6 +195,14 @@ def unions(views: Iterable[View]) -> list[Union]:
         places.setdefault(view.place, {})[view] = None
     members = [tuple(those) for those in places.values()]
     return [Union(those[0].with_rows([row for view in those for row in view.own_rows]), those) for those in members]
+
+
+def _nth(rows: tuple[int, ...], member: jax.Array) -> jax.Array:
+    """One of the rows, by arithmetic if they stand at equal distances."""
+    steps = set(np.diff(rows).tolist())
+    if len(steps) == 1:
+        return _affine(np.int32(rows[0]), steps.pop(), member)
+    return lax.dynamic_slice(np.array(rows, np.int32), [member], [1], allow_negative_indices=False).reshape(())
 
 
 def _affine(start: Any, slope: int, width: Width) -> Any:

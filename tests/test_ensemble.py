@@ -34,7 +34,7 @@ def models(sentences: list[Sentence]) -> list[TrainedModel]:
 @pytest.mark.parametrize("by", ["scores", "marginals"])
 def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentences: list[Sentence]) -> None:
     few = sentences[:6]
-    made = Ensemble([Member(name, model, ladder()[1:2]) for name, model in zip("ab", models, strict=True)], by, None)
+    made = Ensemble([Member(name, model, ladder()[1:2]) for name, model in zip("ab", models, strict=True)], [by], None)
     together, alone = made.beside_members(few)
     assert all(map(np.array_equal, made(few).heads, together.heads))
     tables = [dict(score_tables(model, few)) for model in models]
@@ -58,7 +58,7 @@ def cells(lines: list[str]) -> dict[str, list[str]]:
 def test_a_majority_wins_and_the_gain_is_told(
     models: list[TrainedModel], sentences: list[Sentence], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A parser that is there twice has more votes than one without probabilities."""
+    """A parser that is there twice has more votes than one without probabilities; weights and ways can be its own."""
     small_treebank(tmp_path, tmp_path, "xyz")
     one = replace(models[0], config=replace(MST, lang="xyz"))
     greedy = random_model(replace(one.config, parser="greedy-mh3", features=2), sentences)
@@ -76,6 +76,12 @@ def test_a_majority_wins_and_the_gain_is_told(
     assert ensemble.main([*runs, "--by", "votes", "--weights", "1", "2.5", "1"]) == 0
     outweighed = capsys.readouterr().out.splitlines()
     assert cells(outweighed)["3 parsers by votes, mst"][0] == rows["two"][0]
+    assert ensemble.main([*runs, "--by", "marginals", "votes", "votes"]) == 0
+    capsys.readouterr()
+    assert (tmp_path / "xyz-ensemble-marginals-votes-mst" / "dev.conllu").is_file()
+    for ways in (["votes"] * 2, ["votes", "votes", "scores"]):
+        assert ensemble.main([*runs, "--by", *ways]) == 1
+        assert f"--by {' '.join(ways)}: 3 parsers take one way for all" in capsys.readouterr().err
     assert ensemble.main([*runs, "--weights", "1", "0.5"]) == 1
     assert "--weights 1 0.5: 3 parsers take 3 numbers above 0" in capsys.readouterr().err
     assert ensemble.main([*runs, "--by", "scores"]) == 1
@@ -91,9 +97,9 @@ def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences:
     with pytest.raises(ValueError, match="lifted is pseudo-projective"):
         Member("lifted", lifted, ladder())
     with pytest.raises(ValueError, match="do not know the same relations"):
-        Ensemble([Member("a", models[0], ladder()), Member("b", others, ladder())], "votes", None)
+        Ensemble([Member("a", models[0], ladder()), Member("b", others, ladder())], ["votes"], None)
     with pytest.raises(ValueError, match="takes parsers with charts, not greedy-mh3: write --by votes"):
-        Ensemble([Member(name, greedy, ladder()) for name in "ab"], "scores", None)
+        Ensemble([Member(name, greedy, ladder()) for name in "ab"], ["scores"], None)
     steps = random_model(replace(TINY, parser="mh3"), sentences)
     with pytest.raises(ValueError, match="--system mst does not know all the scores of mh3"):
-        Ensemble([Member(name, steps, ladder()) for name in "ab"], "scores", "mst")
+        Ensemble([Member(name, steps, ladder()) for name in "ab"], ["scores"], "mst")
