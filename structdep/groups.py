@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from math import factorial
 
 from structdep.deduction import Atom, Item, Score
@@ -85,20 +85,34 @@ def find_families(
     `before` names what precedes each item.
     """
     conclusions = {fold.conclusion.symbol: fold.conclusion for fold in folds}
-    clans = {symbol: clan(symbol) for symbol in (*conclusions, *before)}
-    earlier: dict[str, set[str]] = {}
-    for symbol, others in before.items():
-        earlier.setdefault(clans[symbol], set()).update(clans[other] for other in others if other in clans)
-    stages: dict[str, int] = {}
-    for name in TopologicalSorter(earlier).static_order():
-        stages[name] = 1 + max((stages[other] for other in earlier.get(name, ())), default=-1)
+    clans, order = _in_order_of_clans({symbol: clan(symbol) for symbol in (*conclusions, *before)}, before)
     families = {
-        symbol: f"{stages[clans[symbol]]:02} {_shape(atom)} {stored[symbol]}"
-        if has_states(symbol)
-        else f"{stages[clans[symbol]]:02} {symbol.name}"
+        symbol: f"{order[own]:02} {_shape(atom)} {stored[symbol]}"
+        if has_states(symbol) and (own := clans[symbol]) == clan(symbol)
+        else f"{order[clans[symbol]]:02} {symbol.name}"
         for symbol, atom in conclusions.items()
     }
     return {axiom.symbol: axiom.symbol.name for axiom in axioms} | families
+
+
+def _in_order_of_clans(
+    clans: Mapping[Item | Score, str], before: Mapping[Item | Score, Iterable[Item | Score]]
+) -> tuple[Mapping[Item | Score, str], dict[str, int]]:
+    """The clans, and when each is computed. Items that need others of their clan first are apart from it."""
+    earlier: dict[str, set[str]] = {}
+    for symbol, others in before.items():
+        earlier.setdefault(clans[symbol], set()).update(clans[other] for other in others if other in clans)
+    order: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(earlier).static_order():
+            order[name] = 1 + max((order[other] for other in earlier.get(name, ())), default=-1)
+    except CycleError as error:
+        circle = set(error.args[1])
+        later = [
+            s for s, others in before.items() if clans[s] in circle and any(clans.get(o) in circle for o in others)
+        ]
+        return _in_order_of_clans({**clans, **{symbol: symbol.name for symbol in later}}, before)
+    return clans, order
 
 
 def has_states(symbol: Item | Score) -> bool:

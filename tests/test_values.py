@@ -164,8 +164,25 @@ TWO_AXIOMS = DeductionSystem(
 )
 """The ways from the root to the last word by steps of one and two words: an item with axioms of two widths."""
 
+V, W = (Item(name, family="state") for name in "VW")
 
-@pytest.mark.parametrize("system", [MINE, TWO_AXIOMS], ids=["own score", "two axioms"])
+STATES = DeductionSystem(
+    "states",
+    axioms=(A[i, i + 1],),
+    rules=(
+        A[i, j] * arc[i, j] >> V[i, j],
+        V[i, k] * W[k, j] * arc[i, j] >> V[i, j],
+        V[i, k] * V[k, j] * arc[i, j] >> V[i, j],
+        V[i, j] * arc[j, i] >> W[i, j],
+        V[i, j] >> E[i, j],
+        E[i, j] * arc[j, i] >> W[i, j],
+    ),
+    goal=W[0, n],
+)
+"""Items of one family of which some need others first, at their own width: W needs V, and so does V + W, read by V."""
+
+
+@pytest.mark.parametrize("system", [MINE, TWO_AXIOMS, STATES], ids=["own score", "two axioms", "states"])
 def test_a_system_of_ones_own(system: DeductionSystem) -> None:
     tables = some_tables(system)
     for kind, reference in ((sd.MaxPlus, MAX), (sd.LogSum, LOG)):
