@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.deduction import Atom
-from structdep.groups import Group
+from structdep.groups import Group, is_nothing
 from structdep.layout import SIDES, Grid, Layout, sides
 from structdep.plan import Block, Plan
 from structdep.rewriting import summed_variables
@@ -26,13 +26,15 @@ def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
 
 def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
     grid = Grid(layout, group.conclusion, (), block.lo, block.hi, len(group.folds))
-    products = []
+    products, having = [], []
     for term in group.terms:
         summed = summed_variables(group.conclusion, tuple(slot[0] for slot in term))
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
+        factors = enumerate(zip(*term, strict=True))
+        having.append(tuple(member for member, own in factors if not any(map(is_nothing, own))))
     family, rows = plan.places([fold.conclusion for fold in group.folds])
     targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
-    return Step(tuple(products), tuple(targets), grid.shape)
+    return Step(tuple(products), tuple(targets), grid.shape, tuple(having))
 
 
 def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:

@@ -6,8 +6,8 @@ is computed in between stays in the cache, and rows need not be brought together
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -58,11 +58,15 @@ class Stages:
 
 @dataclass(frozen=True)
 class Step:
-    """A group at the widths of one block: where its factors are read, and where its values are written."""
+    """A group at the widths of one block: where its factors are read, and where its values are written.
+
+    `having` says for each product which members have it: that of others is of nothing.
+    """
 
     products: tuple[tuple[tuple[View, ...], int], ...]
     targets: tuple[View, ...]
     shape: tuple[int, ...]
+    having: tuple[tuple[int, ...], ...]
 
     @property
     def members(self) -> int:
@@ -71,6 +75,25 @@ class Step:
     @property
     def views(self) -> list[View]:
         return [view for views, _ in self.products for view in views]
+
+    @property
+    def by_form(self) -> list[Step]:
+        """Products that differ in rows alone together: a step of one product, whose members have one each."""
+        places: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+        for number, ((views, summed), members) in enumerate(zip(self.products, self.having, strict=True)):
+            form = (tuple(view.place for view in views), summed)
+            places.setdefault(form, []).extend((number, member) for member in members)
+        return [self._only(own) for own in places.values()]
+
+    def _only(self, places: Sequence[tuple[int, int]]) -> Step:
+        """Some products of some members, all of one form."""
+        views, summed = self.products[places[0][0]]
+        factors = [
+            view.each([self.products[number][0][place].rows[member] for number, member in places])
+            for place, view in enumerate(views)
+        ]
+        targets = tuple(view.each([view.rows[member] for _, member in places]) for view in self.targets)
+        return replace(self, products=((tuple(factors), summed),), targets=targets, having=(tuple(range(len(places))),))
 
     def advance(self, tables: Arrays, charts: Arrays, semiring: Semiring, stages: Stages) -> Arrays:
         """The charts with the values of the group's items."""
@@ -88,26 +111,37 @@ class Step:
     def pull_back(
         self, arrays: Arrays, cotangents: Arrays, semiring: Semiring, stages: Stages
     ) -> tuple[Arrays, list[tuple[View, Any]]]:
-        """The cotangents of all arrays, with what the members have added; else what has yet to be added, as boxes."""
-
-        def of(stages: Stages, cotangents: Arrays, member: jax.Array | None = None) -> list[Any]:
-            given = partial(self._given, arrays, cotangents, stages.width, member)
-            read = self._reader(arrays, stages, member)
-            if _is_large(read):
-                pulled = semiring.pullback(read, *stages(given), stages)
+        """The cotangents, to which members in turn have added theirs, and what has yet to be added, as boxes."""
+        in_turn = self._in_turn(arrays)
+        boxes = []
+        for step in self.by_form if in_turn and semiring.separable else [self]:
+            pull = partial(step._pull, arrays, semiring)
+            if in_turn and step.members > 1:
+                cotangents = stages.loop(partial(step._add, pull), cotangents, step.members)
             else:
-                pulled = stages(lambda: semiring.pullback(read, *given()))
-            return [factor for factors in pulled for factor in factors]
+                boxes += pull(stages, cotangents)
+        return cotangents, boxes
 
-        def add(stages: Stages, cotangents: Arrays, member: jax.Array) -> Arrays:
-            for view, factor in zip(self.views, of(stages, cotangents, member), strict=True):
-                box = view.alone.flatten(factor)
-                cotangents = cotangents | {view.key: view.add(cotangents[view.key], box, stages.width, member)}
-            return cotangents
+    def _add(self, pull: Callable[..., Any], stages: Stages, cotangents: Arrays, member: jax.Array) -> Arrays:
+        for view, box in pull(stages, cotangents, member):
+            cotangents = cotangents | {view.key: view.add(cotangents[view.key], box, stages.width, member)}
+        return cotangents
 
-        if self._in_turn(arrays):
-            return stages.loop(add, cotangents, self.members), []
-        return cotangents, [(v, v.flatten(f)) for v, f in zip(self.views, of(stages, cotangents), strict=True)]
+    def _pull(
+        self, arrays: Arrays, semiring: Semiring, stages: Stages, cotangents: Arrays, member: jax.Array | None = None
+    ) -> list[tuple[View, Any]]:
+        """The cotangents of the factors, as boxes: those of all members, or of one."""
+        given = partial(self._given, arrays, cotangents, stages.width, member)
+        read = self._reader(arrays, stages, member)
+        if _is_large(read):
+            pulled = semiring.pullback(read, *stages(given), stages)
+        else:
+            pulled = stages(lambda: semiring.pullback(read, *given()))
+        factors = [factor for factors in pulled for factor in factors]
+        return [
+            (view, (view if member is None else view.alone).flatten(factor))
+            for view, factor in zip(self.views, factors, strict=True)
+        ]
 
     def _given(self, arrays: Arrays, cotangents: Arrays, width: jax.Array, member: jax.Array | None) -> tuple[Any, Any]:
         """The values, and their cotangents."""

@@ -93,6 +93,12 @@ class View:
         """The same box with these rows."""
         return replace(self, dims=(Dim(min(rows), 0, len(rows), 0), *self.dims[1:]), rows=tuple(rows))
 
+    def each(self, rows: Sequence[int]) -> View:
+        """The same box, to be read in these rows one after the other."""
+        return replace(
+            self.alone, dims=(self.dims[0]._replace(start=min(rows), size=1), *self.dims[1:]), rows=tuple(rows)
+        )
+
     def read(self, source: Any, width: Width, member: jax.Array | None = None) -> Any:
         """The box at this width, its axes moved to their places in the grid; or that of one row of the grid alone."""
         view, row = self._of(member)

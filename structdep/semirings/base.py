@@ -39,12 +39,14 @@ class Semiring:
     Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a is a, as with a maximum: a value is
     that of one derivation. `additive` says that values are numbers and `times` adds: the derivative of a value
-    then counts uses of scores. Without it, values may be pytrees and derivatives are those of the operations. `zero`
-    has the structure of a value, with a number for each array.
+    then counts uses of scores. Without it, values may be pytrees and derivatives are those of the operations.
+    `separable` says that `weights` looks at each product by itself, beside the fold's value. `zero` has the structure
+    of a value, with a number for each array.
     """
 
     idempotent: ClassVar[bool] = False
     additive: ClassVar[bool] = True
+    separable: ClassVar[bool] = False
     zero: ClassVar[Any] = -jnp.inf
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:

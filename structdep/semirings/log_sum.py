@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,8 @@ class LogSum(Semiring):
         >>> sd.LogSum().sum(jnp.array([0.0, 0.0]), 0)
         Array(0.6931472, dtype=float32)
     """
+
+    separable: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
         top = stop_gradient(_finite(jnp.max(a, axis, keepdims=True)))
