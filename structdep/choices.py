@@ -125,24 +125,23 @@ class Choices:
         return self.layout.nodes ** (len(summed) - 1 - summed.index(name)) if name in summed else 1
 
     def premises(self, kinds: Mapping[str, Choices]) -> np.ndarray:
-        """The items of each entry, `[entries, items, ..]`: kind, row, width but for an axiom's, positions.
+        """The items of each entry, `[entries, items, ..]`: kind, row, width beyond that of axioms, positions.
 
         The width and each position are forms. The kind is its number; -1 where there is no item, or where nothing makes
         it but an axiom.
         """
         numbers = {name: number for number, name in enumerate(kinds)}
-        arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
-        axioms = {axiom.symbol: width_of_axiom(axiom) for axiom in self.plan.system.axioms}
+        axioms = {axiom.symbol: width_of_axiom(axiom) for axiom in sorted(self.plan.system.axioms, key=width_of_axiom)}
 
         def columns(atom: Atom) -> list[int]:
             left, right = atom.span
             width = self._form([(right, 1), (left, -1)], -axioms.get(atom.symbol, -1))
             positions = [self._form([(position, 1)]) for position in atom.positions]
-            rest = self._form([]) * (arity - len(positions))
+            rest = self._form([]) * (self.plan.arity - len(positions))
             kind = numbers.get(self.plan.families[atom.symbol], -1)
             return [kind, self.plan.rows[atom.symbol], *chain(width, *positions), *rest]
 
-        nothing = [-1, 0, *self._form([]) * (1 + arity)]
+        nothing = [-1, 0, *self._form([]) * (1 + self.plan.arity)]
         return self._table(lambda atom: atom.is_item, columns, nothing)
 
     def scores(self, offsets: Mapping[str, int]) -> np.ndarray:

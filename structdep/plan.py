@@ -53,6 +53,11 @@ class Plan:
         return {(side, self.families[atom.symbol]): atom for atom in atoms for side in self.stored[atom.symbol]}
 
     @cached_property
+    def arity(self) -> int:
+        """The most positions that a stored item has."""
+        return max(len(atom.positions) for atom in self.charts.values())
+
+    @cached_property
     def sizes(self) -> Counter[str]:
         """How many rows each family has: the last is of nothing, where a product needs it."""
         slots = [slot for group in self.groups for term in group.terms for slot in term]
@@ -77,6 +82,8 @@ class Plan:
 
         Compile time grows with the number of blocks, which does not depend on the sentence's length.
         """
+        if not self.groups:  # the goal is an axiom
+            return []
         given = {scheduling.width_of_axiom(axiom) + 1 for axiom in self.system.axioms}
         starts = sorted(w for w in given | {min(self.least.values())} if w <= widest)
         early, last = starts[:-1], starts[-1] if starts else widest + 1

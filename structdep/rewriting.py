@@ -141,7 +141,11 @@ class Part:
     @property
     def family(self) -> str:
         """That of the items that it adds up, if it does nothing else and they have one."""
-        families = {"" if scores else base.symbol.family for base, *scores in self.options}  # type: ignore[union-attr]
+        whole = self.fold().conclusion.positions
+        families = {
+            base.symbol.family if base.positions == whole and not scores else ""  # type: ignore[union-attr]
+            for base, *scores in self.options
+        }
         return families.pop() if len(families) == 1 else ""
 
     def fold(self) -> Fold:

@@ -24,7 +24,7 @@ from structdep.steps import Arrays
 
 
 class Stacks(NamedTuple):
-    """Cells to visit: `cells` [kinds, depth, 1 + arity, batch], of which the first `sizes` [kinds, batch] count.
+    """Cells to visit: `cells` [kinds, depth, 1 + plan.arity, batch], of which the first `sizes` [kinds, batch] count.
 
     A cell is the item's row in its family, its positions and, in `KBest`, its rank.
     """
@@ -33,7 +33,7 @@ class Stacks(NamedTuple):
     sizes: jax.Array
 
     def push(self, kinds: jax.Array, cells: jax.Array, wanted: jax.Array) -> Stacks:
-        """With cells `[m, 1 + arity, batch]` of these kinds `[m, batch]`, those that are wanted."""
+        """With cells `[m, 1 + plan.arity, batch]` of these kinds `[m, batch]`, those that are wanted."""
         earlier = np.tri(len(kinds), k=-1, dtype=bool)[..., None] & (kinds[:, None] == kinds) & wanted
         depth = jnp.take_along_axis(self.sizes, kinds, axis=0, mode="clip") + earlier.sum(1)
         depth = jnp.where(wanted, depth, self.cells.shape[1])[:, None]
@@ -80,7 +80,6 @@ def derivation(
     premises = [jnp.moveaxis(jnp.asarray(kind.premises(kinds)), 0, -1) for kind in kinds.values()]
     scores = [jnp.moveaxis(jnp.asarray(kind.scores(offsets)), 0, -1) for kind in kinds.values()]
     batch = jnp.arange(len(lengths))
-    arity = max(len(kind.group.conclusion.positions) for kind in kinds.values())
     dtype = next(iter(tables.values())).dtype
 
     def visit(number: int, kind: Choices, state: State) -> State:
@@ -91,10 +90,10 @@ def derivation(
         places = _values(scores[number].at[..., entry].get(mode="promise_in_bounds"), nodes)
         uses = uses.at[jnp.where(active & (places >= 0), places, len(uses)), batch].add(1, mode="drop")
         found = premises[number].at[..., entry].get(mode="promise_in_bounds")
-        forms = found[:, 2:].reshape(len(found), 1 + arity, 1 + len(nodes), len(batch))
+        forms = found[:, 2:].reshape(len(found), 1 + plan.arity, 1 + len(nodes), len(batch))
         width, *positions = jnp.moveaxis(_values(forms, nodes), 1, 0)
         cells = [found[:, 1], *positions, *([] if rank is None else [ranks[: len(found)]])]
-        stacks = stacks.push(found[:, 0], jnp.stack(cells, axis=1), active & (found[:, 0] >= 0) & (width != 0))
+        stacks = stacks.push(found[:, 0], jnp.stack(cells, axis=1), active & (found[:, 0] >= 0) & (width > 0))
         return stacks, uses, key
 
     def step(state: State) -> State:
@@ -102,7 +101,7 @@ def derivation(
             state = visit(number, kind, state) if name != GOAL else state
         return state
 
-    cells = jnp.zeros((len(kinds), layout.nodes, 1 + arity, len(lengths)), jnp.int32)
+    cells = jnp.zeros((len(kinds), layout.nodes, 1 + plan.arity, len(lengths)), jnp.int32)
     if rank is not None:
         cells = jnp.concatenate([cells, jnp.full_like(cells[:, :, :1], rank)], axis=2)
     sizes = jnp.zeros((len(kinds), len(lengths)), jnp.int32).at[-1].set(exists)
