@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
-from structdep.deduction import DeductionSystem, Item, Score, arc, either, indices, n
+from structdep.deduction import DeductionSystem
 from structdep.inside import GROUP_BYTES
 from structdep.semirings import semiring
 from structdep.testing import LOG, MAX, Values, evaluate, value
@@ -141,53 +141,6 @@ def test_functions_named_after_systems() -> None:
     ]
     for found, expected in pairs:
         assert jnp.array_equal(found, expected)
-
-
-i, j, k = indices("i j k")
-sibling = Score("sibling")
-I, A, E = Item("I"), Item("A"), Item("E")
-
-MINE = DeductionSystem(
-    "mine",
-    axioms=(I[i, i + 1],),
-    rules=(I[i, k] * I[k, j] * either(arc[i, k] * sibling[i, k, j], arc[j, k]) >> I[i, j],),
-    goal=I[0, n + 1],
-    scores=(arc, sibling),
-)
-"""Arc-hybrid with a score of its own, declared in three lines."""
-
-TWO_AXIOMS = DeductionSystem(
-    "steps",
-    axioms=(A[i, i + 1], A[i, i + 2]),
-    rules=(A[i, j] >> E[i, j], E[i, k] * A[k, j] * arc[i, j] >> E[i, j]),
-    goal=E[0, n],
-)
-"""The ways from the root to the last word by steps of one and two words: an item with axioms of two widths."""
-
-V, W = (Item(name, family="state") for name in "VW")
-
-STATES = DeductionSystem(
-    "states",
-    axioms=(A[i, i + 1],),
-    rules=(
-        A[i, j] * arc[i, j] >> V[i, j],
-        V[i, k] * W[k, j] * arc[i, j] >> V[i, j],
-        V[i, k] * V[k, j] * arc[i, j] >> V[i, j],
-        V[i, j] * arc[j, i] >> W[i, j],
-        V[i, j] >> E[i, j],
-        E[i, j] * arc[j, i] >> W[i, j],
-    ),
-    goal=W[0, n],
-)
-"""Items of one family of which some need others first, at their own width: W needs V, and so does V + W, read by V."""
-
-
-@pytest.mark.parametrize("system", [MINE, TWO_AXIOMS, STATES], ids=["own score", "two axioms", "states"])
-def test_a_system_of_ones_own(system: DeductionSystem) -> None:
-    tables = some_tables(system)
-    for kind, reference in ((sd.MaxPlus, MAX), (sd.LogSum, LOG)):
-        expected = [value(system, length, scores, reference) for length, scores in sentences(tables)]
-        assert_close(sd.inside(system, tables, LENGTHS, kind), expected)
 
 
 @semiring
