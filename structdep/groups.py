@@ -107,11 +107,9 @@ def _in_order_of_clans(
         for name in TopologicalSorter(earlier).static_order():
             order[name] = 1 + max((order[other] for other in earlier.get(name, ())), default=-1)
     except CycleError as error:
-        circle = set(error.args[1])
-        later = [
-            s for s, others in before.items() if clans[s] in circle and any(clans.get(o) in circle for o in others)
-        ]
-        return _in_order_of_clans({**clans, **{symbol: symbol.name for symbol in later}}, before)
+        circle = {symbol for symbol, own in clans.items() if own in error.args[1]}
+        later = {symbol: symbol.name for symbol in circle if circle.intersection(before.get(symbol, ()))}
+        return _in_order_of_clans({**clans, **later}, before)
     return clans, order
 
 

@@ -24,7 +24,7 @@ from structdep.steps import Arrays
 
 
 class Stacks(NamedTuple):
-    """Cells to visit: `cells` [kinds, depth, 1 + plan.arity, batch], of which the first `sizes` [kinds, batch] count.
+    """Cells to visit: `cells` [kinds, depth, 1 + arity, batch], of which the first `sizes` [kinds, batch] count.
 
     A cell is the item's row in its family, its positions and, in `KBest`, its rank.
     """
@@ -33,7 +33,7 @@ class Stacks(NamedTuple):
     sizes: jax.Array
 
     def push(self, kinds: jax.Array, cells: jax.Array, wanted: jax.Array) -> Stacks:
-        """With cells `[m, 1 + plan.arity, batch]` of these kinds `[m, batch]`, those that are wanted."""
+        """With cells `[m, 1 + arity, batch]` of these kinds `[m, batch]`, those that are wanted."""
         earlier = np.tri(len(kinds), k=-1, dtype=bool)[..., None] & (kinds[:, None] == kinds) & wanted
         depth = jnp.take_along_axis(self.sizes, kinds, axis=0, mode="clip") + earlier.sum(1)
         depth = jnp.where(wanted, depth, self.cells.shape[1])[:, None]

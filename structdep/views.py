@@ -95,9 +95,8 @@ class View:
 
     def each(self, rows: Sequence[int]) -> View:
         """The same box, to be read in these rows one after the other."""
-        return replace(
-            self.alone, dims=(self.dims[0]._replace(start=min(rows), size=1), *self.dims[1:]), rows=tuple(rows)
-        )
+        first = self.dims[0]._replace(start=min(rows), size=1)
+        return replace(self, dims=(first, *self.dims[1:]), rows=tuple(rows))
 
     def read(self, source: Any, width: Width, member: jax.Array | None = None) -> Any:
         """The box at this width, its axes moved to their places in the grid; or that of one row of the grid alone."""
