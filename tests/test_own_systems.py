@@ -173,6 +173,7 @@ def test_systems_at_random(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(groups, "PADDING", 1.0)
         monkeypatch.setattr(steps, "IN_TURN", {"cpu": 0})
     check(Draw(seed).system())
+    jax.clear_caches()  # programs that no other test needs: a hundred are more than a process can hold
 
 
 def check(system: DeductionSystem) -> None:
