@@ -35,7 +35,9 @@ def chart_value(
 ) -> Any:
     """The value `[*grid, batch]` of the item in this row of its family, at these positions."""
     side = next(side for side in SIDES if (side, family) in charts)
-    return _look_up(charts[side, family], [row, *layout.cell(side, item, _positions(item, at))], semiring)
+    index = [row, *layout.cell(side, item, _positions(item, at))]
+    chart = jax.tree.map(lambda leaf: layout.by_lane(leaf, len(index) - 1), charts[side, family])
+    return _look_up(chart, index, semiring)
 
 
 def table_value(table: Any, score: Atom, at: Bindings, semiring: Semiring) -> Any:

@@ -58,11 +58,11 @@ def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dty
     charts: Arrays = {}
     for (side, family), atom in plan.charts.items():
         shape = layout.slab(atom) if side == "=" and not keep else layout.shape(side, atom)
-        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, batch), dtype)
+        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, *layout.batch(batch)), dtype)
     for axiom in plan.system.axioms:
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
-        ones = semiring.ones((*grid.shape, batch), dtype)
+        ones = semiring.ones((*grid.shape, *layout.batch(batch)), dtype)
         for side in SIDES:
             if (side, plan.families[axiom.symbol]) in charts:
                 view = grid.item(side, axiom, *plan.places([axiom]))

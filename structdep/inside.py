@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import AxisType
 from numpy.typing import ArrayLike
 
 from structdep import one_root
@@ -223,6 +224,13 @@ def _group_bytes() -> int:
     return most // 4 if backend == "cpu" and jax.local_device_count() > 1 else most
 
 
+def _lanes(batch: int) -> int:
+    """How many sentences share an axis with nodes: on CPUs all, where XLA does not deal them out to devices."""
+    mesh = jax.sharding.get_abstract_mesh()
+    shared = AxisType.Auto in mesh.axis_types and mesh.size > 1
+    return batch if jax.default_backend() == "cpu" and not shared else 1
+
+
 def _parse(
     made: Plan,
     semiring: Semiring,
@@ -234,7 +242,7 @@ def _parse(
 ) -> tuple[Any, Arrays]:
     """One group: its values (NaN where a score is NaN) and the uses that are wanted."""
     sound = is_sound(tables)
-    layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1)
+    layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1, _lanes(len(lengths)))
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     dtype = jax.tree.leaves(tables)[0].dtype

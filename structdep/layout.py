@@ -6,7 +6,7 @@ but needs one width at a time (side "="). Nodes stand on a circle: from the righ
 follow each other up to its left end. At width w, all items of a rule are then boxes of these arrays whose corners are
 affine in w: a `View`.
 Axes of an array: the items of a family, the width, the other positions, the anchoring end, then the batch (and the
-semiring's own axes).
+semiring's own axes). On CPUs the last two are one axis, as the inner loop over it becomes vector code for any batch.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ ROWS = ""
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths."""
+    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths.
+
+    So many `lanes`, the whole batch or one, follow each other on the axis of the anchoring end.
+    """
 
     widest: int
     block: int
+    lanes: int = 1
 
     @property
     def nodes(self) -> int:
@@ -46,13 +50,23 @@ class Layout:
         return self.widest + 2 + (self.block if side == "R" or outside else 0)
 
     def shape(self, side: str, atom: Atom) -> tuple[int, ...]:
-        """The shape of an item's chart, without the batch."""
+        """The shape of an item's chart, without the batch, if it is an axis of its own."""
         offsets = [self.size(side, outside) for m, outside in enumerate(outsides(atom)) if m != atom.ends[0]]
-        return (*offsets, self.nodes + (self.block if side == "R" else 0))
+        return (*offsets, (self.nodes + (self.block if side == "R" else 0)) * self.lanes)
 
     def slab(self, atom: Atom) -> tuple[int, ...]:
         """The shape of a chart of one width."""
         return (1, *self.shape("=", atom)[1:])
+
+    def batch(self, size: int) -> tuple[int, ...]:
+        """The shape of a batch of this size as an axis of its own, if it is one."""
+        return (size,) if self.lanes == 1 else ()
+
+    def by_lane(self, chart: jax.Array, axis: int) -> jax.Array:
+        """The chart with the axis of the anchoring end, and the batch as the next one."""
+        if self.lanes == 1:
+            return chart
+        return chart.reshape(*chart.shape[:axis], -1, self.lanes, *chart.shape[axis + 1 :])
 
     def cell(self, side: str, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
         """Where the chart of this side has the item with its positions at these nodes."""
@@ -106,7 +120,7 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the conclusion, without the batch."""
+        """Of the conclusion, without the batch, if it is an axis of its own."""
         return tuple(self.size(name) for name in self.axes[len(self.summed) :])
 
     def size(self, name: str) -> int:
@@ -114,7 +128,7 @@ class Grid:
             return self.rows
         if self._outside(name):
             return self.layout.nodes - self.lo + 1
-        return self.layout.nodes - self.lo if name == self.start else self.hi + 1
+        return (self.layout.nodes - self.lo) * self.layout.lanes if name == self.start else self.hi + 1
 
     def _outside(self, name: str) -> bool:
         """Whether a position lies outside of the conclusion's span."""
@@ -149,7 +163,8 @@ class Grid:
         several = len(set(rows)) > 1
         dims = [Dim(min(rows), 0, len(rows) if several else 1, self.axes.index(ROWS) if several else None)]
         dims += [self._dim(side, *pair) for pair in others]
-        dims.append(Dim(0, 1 if side == "R" else 0, self.size(self.start), self.axes.index(self.start)))
+        slope = self.layout.lanes if side == "R" else 0
+        dims.append(Dim(0, slope, self.size(self.start), self.axes.index(self.start)))
         return View(key, tuple(dims), len(self.axes), tuple(rows))
 
     def _dim(self, side: str, position: Position, outside: bool) -> Dim:

@@ -74,8 +74,8 @@ class Plan:
         """The row of nothing in each family."""
         return Counter(self.families[symbol] for symbol in self.rows)
 
-    def layout(self, widest: int) -> Layout:
-        return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0))
+    def layout(self, widest: int, lanes: int = 1) -> Layout:
+        return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0), lanes)
 
     def blocks(self, widest: int) -> list[Block]:
         """The widths 0..widest in few blocks, so that little is computed beyond a block's own widths.
