@@ -33,9 +33,11 @@ from structdep.traceback import derivation, derivations
 
 GROUP_BYTES = {"cpu": 1 << 25}
 """Room for the charts of sentences that are parsed side by side: a few caches on CPUs, a quarter of that where
-devices are single cores; more for 16, if need be."""
+devices are single cores; more for those that make up SIDE_BY_SIDE."""
 MOST_BYTES = 1 << 32
 """Room for them anywhere, unless one sentence needs more."""
+SIDE_BY_SIDE = 1 << 13
+"""Squares of nodes, of all sentences side by side: with fewer, kernels take longer to start than to run."""
 
 
 def inside(
@@ -208,14 +210,11 @@ def _bytes(made: Plan, nodes: int) -> int:
 
 
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
-    """Sentences a group: as many as have room, a multiple of 16 if so many have, in groups of equal size."""
+    """Sentences a group: as many as have room, in groups of equal size."""
     one = _bytes(made, nodes)
-    fitting = _group_bytes() // one
-    room = max(fitting // 16 * 16, min(16, MOST_BYTES // one), 1)
+    room = max(_group_bytes() // one, min(-(-SIDE_BY_SIDE // nodes**2), MOST_BYTES // one), 1)
     groups = -(-batch // room)
-    size = -(-batch // groups)
-    unit = min(16, room)
-    return size if groups == 1 else -(-size // unit) * unit
+    return -(-batch // groups)
 
 
 def _group_bytes() -> int:

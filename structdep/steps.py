@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 Arrays = dict[Any, Any]
 """Score tables by name, or charts and skewed tables by `Key`."""
 
-SMALL = 1 << 14
+SMALL = 1 << 12
 """Folds whose factors have fewer cells are computed in one stage."""
 IN_TURN = {"cpu": 1 << 10}
 """Members of a group that have a factor of more cells than this are computed one after the other."""
