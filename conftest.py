@@ -18,13 +18,19 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_opti
 
 import jax  # noqa: E402  (it reads the environment)
 
-MAPPINGS = Path("/proc/self/maps")
+MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_programs() -> Iterator[None]:
-    """Forget compiled programs when they are many: Linux gives a process 65530 mappings of memory, then XLA crashes."""
+    """Forget compiled programs when they are many: Linux gives a process 65530 mappings of memory, then XLA crashes.
+
+    Or when they are large: all tests, the slow ones, too, have left each of two workers with 10 GB of them.
+    """
     yield
-    if MAPPINGS.exists() and len(MAPPINGS.read_text().splitlines()) > 20_000:
+    if not MAPPINGS.exists():
+        return
+    gigabytes = int(PAGES.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e9
+    if gigabytes > 4 or len(MAPPINGS.read_text().splitlines()) > 20_000:
         jax.clear_caches()  # type: ignore[no-untyped-call]
         gc.collect()
