@@ -62,11 +62,15 @@ class Layout:
         """The shape of a batch of this size as an axis of its own, if it is one."""
         return (size,) if self.lanes == 1 else ()
 
+    def with_lanes(self, table: jax.Array, axis: int) -> jax.Array:
+        """The table with the axis of the anchoring end, and the next one, of the batch, as one if that is so."""
+        return table if self.lanes == 1 else table.reshape(*table.shape[:axis], -1, *table.shape[axis + 2 :])
+
     def by_lane(self, chart: jax.Array, axis: int) -> jax.Array:
-        """The chart with the axis of the anchoring end, and the batch as the next one."""
-        if self.lanes == 1:
-            return chart
-        return chart.reshape(*chart.shape[:axis], -1, self.lanes, *chart.shape[axis + 1 :])
+        """The reverse, for a chart."""
+        return (
+            chart if self.lanes == 1 else chart.reshape(*chart.shape[:axis], -1, self.lanes, *chart.shape[axis + 1 :])
+        )
 
     def cell(self, side: str, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
         """Where the chart of this side has the item with its positions at these nodes."""

@@ -52,12 +52,7 @@ def _skew_one(
         table = jnp.moveaxis(_skew(rows, back, size, zero), 1, axis)
     pad = layout.block if side == "R" else 0
     table = jnp.pad(table, [(0, pad)] + [(0, 0)] * (table.ndim - 1), constant_values=zero)
-    table = jnp.moveaxis(table, 0, len(outside))
-    return (
-        table
-        if layout.lanes == 1
-        else table.reshape(*table.shape[: len(outside)], -1, *table.shape[len(outside) + 2 :])
-    )
+    return layout.with_lanes(jnp.moveaxis(table, 0, len(outside)), len(outside))
 
 
 def _skew(table: jax.Array, back: int, size: int, zero: float) -> jax.Array:
