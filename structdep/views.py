@@ -57,7 +57,7 @@ class View:
     @property
     def alone(self) -> View:
         """The box of the first row of the grid, as that of any other."""
-        return replace(self, dims=(self.dims[0]._replace(size=1), *self.dims[1:]), rows=self.rows[:1])
+        return self.each(self.rows[:1])
 
     def cells(self, source: Any) -> int:
         """How many values the box has, those of all sentences counted."""
