@@ -57,7 +57,7 @@ def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dty
     """Charts that hold the axioms. What is read at its own width alone has a chart of all widths to `keep` it."""
     charts: Arrays = {}
     for (side, family), atom in plan.charts.items():
-        shape = layout.slab(atom) if side == "=" and not keep else layout.shape(side, atom)
+        shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
         charts[side, family] = semiring.zeros((plan.sizes[family], *shape, *layout.batch(batch)), dtype)
     for axiom in plan.system.axioms:
         width = axiom.span[1].shift

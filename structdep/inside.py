@@ -22,6 +22,7 @@ from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
 from structdep.engine import empty_charts, fill, sweep, table_keys
+from structdep.layout import Layout
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, is_sound, nan_unless, problem
 from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
@@ -153,14 +154,16 @@ def run_chart(
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
         return padded.reshape(size, groups, *leaf.shape[1:]).swapaxes(0, 1)
 
-    def parse(group: tuple[Any, ...]) -> tuple[Any, Arrays]:
-        return _parse(made, semiring, want, *group)
+    def parse(charts: Arrays, group: tuple[Any, ...]) -> tuple[Arrays, tuple[Any, Arrays]]:
+        return _parse(made, layout, semiring, want, charts, *group)
 
+    layout = made.layout(nodes - 1, _lanes(made, want, size))
+    charts = empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value")
     if groups == 1 and batch:
-        return parse((tables, lengths, cotangent, key))
+        return parse(charts, (tables, lengths, cotangent, key))[1]
     arrays = jax.tree.map(split, (tables, lengths, cotangent))
     keys = None if key is None else jax.random.split(key, groups)
-    result = jax.lax.map(parse, (*arrays, keys))
+    _, result = jax.lax.scan(parse, charts, (*arrays, keys))
     return jax.tree.map(lambda leaf: leaf.swapaxes(0, 1).reshape(groups * size, *leaf.shape[2:])[:batch], result)
 
 
@@ -206,7 +209,7 @@ def chart_bytes(system: DeductionSystem, scores: Collection[str], words: int) ->
 
 def _bytes(made: Plan, nodes: int) -> int:
     layout = made.layout(nodes - 1)
-    return 4 * sum(made.sizes[name] * prod(layout.shape(side, atom)) for (side, name), atom in made.charts.items())
+    return 4 * sum(made.sizes[key[1]] * prod(made.shape(key, layout)) for key in made.charts)
 
 
 def _group_size(made: Plan, nodes: int, batch: int) -> int:
@@ -236,28 +239,32 @@ def _lanes(made: Plan, want: str, batch: int) -> int:
 
 def _parse(
     made: Plan,
+    layout: Layout,
     semiring: Semiring,
     want: str,
+    charts: Arrays,
     tables: Arrays,
     lengths: jax.Array,
     cotangent: Any,
     key: jax.Array | None,
-) -> tuple[Any, Arrays]:
-    """One group: its values (NaN where a score is NaN) and the uses that are wanted."""
+) -> tuple[Arrays, tuple[Any, Arrays]]:
+    """One group: its charts, its values (NaN where a score is NaN) and the uses that are wanted.
+
+    It fills the `charts` of the group before it: a product that reads what is not yet filled anew is zero all the same,
+    as an item beside has a span of negative width, and no group fills that. But NaN would stay, so it is left out.
+    """
     sound = is_sound(tables)
-    layout = made.layout(jax.tree.leaves(tables)[0].shape[1] - 1, _lanes(made, want, len(lengths)))
+    tables = jax.tree.map(lambda leaf: jnp.where(sound.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0), tables)
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
-    dtype = jax.tree.leaves(tables)[0].dtype
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
-    charts = empty_charts(made, layout, semiring, len(lengths), dtype, keep=want != "value")
     charts = fill(made, layout, skewed, charts, semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
         return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))
 
     if want == "value":
-        return goal(tables, charts), {}
+        return charts, (goal(tables, charts), {})
     if want == "uses":
         value, seed = jax.vjp(goal, tables, charts)
         direct, seeds = seed(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)
@@ -272,7 +279,7 @@ def _parse(
         value = goal(tables, charts)
         exists = sound & (value != semiring.zero) & jnp.isfinite(value)
         uses = derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring, key)
-    return value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()}
+    return charts, (value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()})
 
 
 def _move_axis(table: Any, source: int, target: int) -> Any:

@@ -42,16 +42,20 @@ class Layout:
     def nodes(self) -> int:
         return self.widest + 1
 
-    def size(self, side: str, outside: bool) -> int:
+    def size(self, side: str, outside: bool, across: bool = False) -> int:
         """Of an axis of offsets, for positions inside the span or outside of it.
 
         A box begins as if its width were its block's least, or ends as if it were the greatest: up to `block` beyond.
+        Not so inside if offsets are counted from the left end, nor outside from the right end, unless `across`: where
+        the position is outside of an item, but not of its conclusion.
         """
-        return self.widest + 2 + (self.block if side == "R" or outside else 0)
+        exact = (side == "R") == outside and not across
+        return self.widest + 2 + (0 if exact else self.block)
 
-    def shape(self, side: str, atom: Atom) -> tuple[int, ...]:
+    def shape(self, side: str, atom: Atom, across: bool = False) -> tuple[int, ...]:
         """The shape of an item's chart, without the batch, if it is an axis of its own."""
-        offsets = [self.size(side, outside) for m, outside in enumerate(outsides(atom)) if m != atom.ends[0]]
+        outside = [outside for m, outside in enumerate(outsides(atom)) if m != atom.ends[0]]
+        offsets = [self.size(side, own, own and across) for own in outside]
         return (*offsets, (self.nodes + (self.block if side == "R" else 0)) * self.lanes)
 
     def slab(self, atom: Atom) -> tuple[int, ...]:
@@ -90,6 +94,11 @@ def sides(atom: Atom, conclusion: Atom) -> str:
     if not any(meets):
         raise ValueError(f"{atom!r} shares neither end of its span with {conclusion!r}")
     return "".join(side for side, does in zip("LR", meets, strict=True) if does)
+
+
+def exposed(atom: Atom) -> set[str]:
+    """The ends of its span, and the position outside of it."""
+    return {p.name for p in (*atom.span, *(atom.positions[-1:] if atom.is_exterior else ()))}
 
 
 def outsides(atom: Atom) -> list[bool]:

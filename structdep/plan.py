@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from structdep import rewriting, scheduling
 from structdep.deduction import Atom, DeductionSystem, Item, Score
 from structdep.groups import Families, Group, clan, find_families, find_groups, is_nothing
-from structdep.layout import Layout, sides
+from structdep.layout import Layout, exposed, sides
 from structdep.rewriting import Fold
 
 MAX_BLOCKS, MAX_STEPS, PRICE = 8, 200, 1000
@@ -51,6 +51,21 @@ class Plan:
         """The charts to keep, with one of their items."""
         atoms = [group.conclusion for group in self.groups] + [*self.system.axioms]
         return {(side, self.families[atom.symbol]): atom for atom in atoms for side in self.stored[atom.symbol]}
+
+    @cached_property
+    def across(self) -> frozenset[str]:
+        """The families of items that have a position outside of them which is not outside of what is made from them."""
+        slots = [(group.conclusion, slot) for group in self.groups for term in group.terms for slot in term]
+        return frozenset(
+            self.places(slot)[0]
+            for conclusion, slot in slots
+            if slot[0].is_exterior and slot[0].positions[-1].name not in exposed(conclusion)
+        )
+
+    def shape(self, key: tuple[str, str], layout: Layout) -> tuple[int, ...]:
+        """The shape of a chart, without rows, and without the batch if that is an axis of its own."""
+        side, family = key
+        return layout.shape(side, self.charts[key], family in self.across)
 
     @cached_property
     def arity(self) -> int:

@@ -21,7 +21,7 @@ def test_slices_stay_within_their_arrays(declared: Declared) -> None:
     made = plan(declared.system, frozenset(declared.system.declared))
     for widest, lanes in product((size + declared.system.last for size in SIZES), (1, 3)):
         layout = made.layout(widest, lanes)
-        shapes = {key: (made.sizes[key[1]], *layout.shape(key[0], atom)) for key, atom in made.charts.items()}
+        shapes = {key: (made.sizes[key[1]], *made.shape(key, layout)) for key in made.charts}
         for block in made.blocks(widest):
             for step in make_steps(made, layout, block):
                 for view in (*(view for factors, _ in step.products for view in factors), *step.targets):

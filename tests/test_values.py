@@ -112,11 +112,38 @@ def test_groups_of_sentences_give_what_one_batch_gives(monkeypatch: pytest.Monke
     lengths = np.arange(41) % (N + 1)
     value, marginals = sd.inside(arc_hybrid(), scores, lengths, sd.LogSum), sd.marginals(arc_hybrid(), scores, lengths)
     heads = sd.argmax(arc_hybrid(), scores, lengths)
-    monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
-    monkeypatch.setattr(sys.modules["structdep.inside"], "SIDE_BY_SIDE", 16 * (N + 1) ** 2)
+    in_groups(monkeypatch, 16, N + 1)
     assert_close(sd.inside(arc_hybrid(), scores[1:], lengths[1:], sd.LogSum), value[1:])
     assert_close(sd.marginals(arc_hybrid(), scores[1:], lengths[1:]), marginals[1:])
     assert jnp.array_equal(sd.argmax(arc_hybrid(), scores[1:], lengths[1:]), heads[1:])
+
+
+def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, nodes: int) -> None:
+    monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
+    monkeypatch.setattr(sys.modules["structdep.inside"], "SIDE_BY_SIDE", sentences * nodes**2)
+
+
+@each_system
+def test_groups_leave_nothing_to_the_next_one(system: DeductionSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each group fills the charts of the one before: here two sentences after great scores, after NaN, after none."""
+    tables = {name: np.tile(table, (2,) + (1,) * (table.ndim - 1)) for name, table in some_tables(system).items()}
+    for table in tables.values():
+        table[0] *= 1e3
+        table[1] = np.nan
+        table[2] = -np.inf
+    lengths = np.tile(LENGTHS, 2)
+
+    def run() -> Any:
+        value, pull = jax.vjp(lambda tables: sd.inside(system, tables, lengths, sd.LogSum), tables)
+        return value, pull(jnp.ones(len(lengths)))[0]
+
+    value, uses = run()
+    in_groups(monkeypatch, 2, N + 1 + system.last)
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+    found, found_uses = run()
+    assert_close(found, value)
+    for name in tables:
+        assert_close(found_uses[name], uses[name])
 
 
 @pytest.mark.slow

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from structdep.semirings.base import Reader, Semiring, semiring
+from structdep.semirings.base import Product, Reader, Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
 from structdep.semirings.numerics import Stage, at_once, exp, unstack, window_sums
 
@@ -34,14 +34,17 @@ class LogSum(Semiring):
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
         """All terms relative to the greatest: one exponential a term, one logarithm a value."""
         top = stop_gradient(_finite(MaxPlus().fold(read, stage)))
-        parts = stage(lambda: [self._windows(*product, top) for product in read()])
-        return stage(lambda: _log(top, reduce(jnp.add, [row for rows in parts for row in unstack(rows)])))
+        sums = stage(lambda: [self._sums(*product, top) for product in read()])
+        return stage(lambda: _log(top, reduce(jnp.add, map(partial(self._total, top), sums, read()))))
 
-    def _windows(self, factors: Sequence[jax.Array], summed: int, top: jax.Array) -> list[jax.Array]:
-        """Sums over windows of a product's summed axes, relative to `top`."""
-        terms = exp(reduce(self.times, factors) - top)
-        terms = terms.reshape(-1, *terms.shape[summed:])
-        return window_sums(terms, 0) if summed else [terms]
+    def _sums(self, factors: Sequence[jax.Array], summed: int, top: jax.Array) -> list[jax.Array]:
+        """A product's sums over windows of the last summed axis, relative to `top`."""
+        sums = window_sums(exp(reduce(self.times, factors) - top), summed - 1) if summed else []
+        return [rows.reshape(-1, *rows.shape[summed:]) for rows in sums]
+
+    def _total(self, top: jax.Array, sums: list[jax.Array], product: Product) -> jax.Array:
+        factors, summed = product
+        return reduce(jnp.add, unstack(sums)) if summed else exp(reduce(self.times, factors) - top)
 
     def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
         return [exp(product - _finite(value)) for product in products]

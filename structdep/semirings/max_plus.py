@@ -9,7 +9,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from structdep.semirings.base import Reader, Semiring, semiring
+from structdep.semirings.base import Product, Reader, Semiring, semiring
 from structdep.semirings.numerics import Stage, at_once, larger, unstack, window_maxima
 
 
@@ -33,16 +33,16 @@ class MaxPlus(Semiring):
         return jnp.take_along_axis(rows, jnp.argmax(rows, axis=0, keepdims=True), axis=0)[0]
 
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:
-        parts = stage(lambda: [self._windows(*product) for product in read()])
-        return stage(lambda: reduce(larger, [self._joined(*part) for part in parts]))
+        """First the maxima over windows of summed axes, then all else."""
+        maxima = stage(lambda: [self._maxima(*product) for product in read()])
+        return stage(lambda: reduce(larger, map(self._joined, maxima, read())))
 
-    def _windows(self, factors: Sequence[jax.Array], summed: int) -> tuple[list[jax.Array], list[jax.Array]]:
-        """A product's maxima over windows of the summed axes, and the factors that these axes leave out."""
-        inner, outer = self._split(factors, summed)
-        if not inner:
-            return [], outer
-        product = reduce(self.times, inner)
-        return window_maxima(product.reshape(-1, *product.shape[summed:]), 0), outer
+    def _maxima(self, factors: Sequence[jax.Array], summed: int) -> list[jax.Array]:
+        """A product's maxima over windows of the last summed axis, but for factors that the summed axes leave out."""
+        inner, _ = self._split(factors, summed)
+        maxima = window_maxima(reduce(self.times, inner), summed - 1) if inner else []
+        return [rows.reshape(-1, *rows.shape[summed:]) for rows in maxima]
 
-    def _joined(self, maxima: list[jax.Array], outer: list[jax.Array]) -> jax.Array:
+    def _joined(self, maxima: list[jax.Array], product: Product) -> jax.Array:
+        _, outer = self._split(*product)
         return reduce(self.times, [*([reduce(larger, unstack(maxima))] if maxima else []), *outer])
