@@ -38,7 +38,9 @@ devices are single cores; more for those that make up SIDE_BY_SIDE."""
 MOST_BYTES = 1 << 32
 """Room for them anywhere, unless one sentence needs more."""
 SIDE_BY_SIDE = 1 << 13
-"""Squares of nodes, of all sentences side by side: with fewer, kernels take longer to start than to run."""
+"""Squares of nodes, of all sentences side by side: with fewer, kernels take longer to start than to run.
+
+A quarter of them where values alone are wanted: they have fewer kernels, and wait for memory."""
 
 
 def inside(
@@ -146,7 +148,7 @@ def run_chart(
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]
-    size = _group_size(made, nodes, max(batch, 1))
+    size = _group_size(made, want, nodes, max(batch, 1))
     groups = max(-(-batch // size), 1)
 
     def split(leaf: jax.Array) -> jax.Array:
@@ -212,10 +214,11 @@ def _bytes(made: Plan, nodes: int) -> int:
     return 4 * sum(made.sizes[key[1]] * prod(made.shape(key, layout)) for key in made.charts)
 
 
-def _group_size(made: Plan, nodes: int, batch: int) -> int:
+def _group_size(made: Plan, want: str, nodes: int, batch: int) -> int:
     """Sentences a group: as many as have room, in groups of equal size."""
     one = _bytes(made, nodes)
-    room = max(_group_bytes() // one, min(-(-SIDE_BY_SIDE // nodes**2), MOST_BYTES // one), 1)
+    squares = SIDE_BY_SIDE // 4 if want == "value" else SIDE_BY_SIDE
+    room = max(_group_bytes() // one, min(-(-squares // nodes**2), MOST_BYTES // one), 1)
     groups = -(-batch // room)
     return -(-batch // groups)
 
