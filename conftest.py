@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,11 @@ settings.load_profile("steady")
 
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
-# Small programs take long to compile, not to run.
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
+# Small programs take long to compile, not to run. The older code generator, gone in jaxlib 0.11, is quicker at it.
+FLAGS = ["--xla_backend_optimization_level=0"]
+if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
+    FLAGS.append("--xla_cpu_use_fusion_emitters=false")
+os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 
 import jax  # noqa: E402  (it reads the environment)
 

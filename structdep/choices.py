@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from structdep.cells import Bindings, chart_value, over_splits, table_value
-from structdep.deduction import Atom, Position
+from structdep.deduction import Atom, Item, Position, Score
 from structdep.groups import Group, Member, align, is_nothing
 from structdep.layout import Layout
 from structdep.plan import Plan
@@ -131,11 +131,13 @@ class Choices:
         it but an axiom.
         """
         numbers = {name: number for number, name in enumerate(kinds)}
-        axioms = {axiom.symbol: width_of_axiom(axiom) for axiom in sorted(self.plan.system.axioms, key=width_of_axiom)}
+        widest: dict[Item | Score, int] = {}
+        for axiom in self.plan.system.axioms:
+            widest[axiom.symbol] = max(width_of_axiom(axiom), widest.get(axiom.symbol, -1))
 
         def columns(atom: Atom) -> list[int]:
             left, right = atom.span
-            width = self._form([(right, 1), (left, -1)], -axioms.get(atom.symbol, -1))
+            width = self._form([(right, 1), (left, -1)], -widest.get(atom.symbol, -1))
             positions = [self._form([(position, 1)]) for position in atom.positions]
             rest = self._form([]) * (self.plan.arity - len(positions))
             kind = numbers.get(self.plan.families[atom.symbol], -1)

@@ -124,17 +124,21 @@ def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, nodes: int) -> No
 
 
 @each_system
-def test_groups_leave_nothing_to_the_next_one(system: DeductionSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each group fills the charts of the one before: here two sentences after great scores, after NaN, after none."""
+@pytest.mark.parametrize("kind", [sd.MaxPlus, pytest.param(sd.LogSum, marks=pytest.mark.slow)])
+def test_groups_leave_nothing_to_the_next_one(
+    system: DeductionSystem, kind: type[sd.Semiring], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each group fills the charts of the one before: here two sentences after great scores, after none, after NaN."""
     tables = {name: np.tile(table, (2,) + (1,) * (table.ndim - 1)) for name, table in some_tables(system).items()}
     for table in tables.values():
         table[0] *= 1e3
-        table[1] = np.nan
-        table[2] = -np.inf
-    lengths = np.tile(LENGTHS, 2)
+        table[1] = -np.inf
+        table[2] = np.nan
+    lengths = np.full(2 * len(LENGTHS), N)
+    lengths[4] = 2
 
     def run() -> Any:
-        value, pull = jax.vjp(lambda tables: sd.inside(system, tables, lengths, sd.LogSum), tables)
+        value, pull = jax.vjp(lambda tables: sd.inside(system, tables, lengths, kind), tables)
         return value, pull(jnp.ones(len(lengths)))[0]
 
     value, uses = run()
