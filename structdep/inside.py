@@ -24,7 +24,7 @@ from structdep.deduction import DeductionSystem
 from structdep.engine import empty_charts, fill, sweep, table_keys
 from structdep.layout import Layout
 from structdep.plan import Plan, plan
-from structdep.scores import Tables, is_sound, nan_unless, problem
+from structdep.scores import Tables, is_sound, is_tame, nan_unless, problem
 from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
@@ -156,16 +156,26 @@ def run_chart(
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
         return padded.reshape(size, groups, *leaf.shape[1:]).swapaxes(0, 1)
 
-    def parse(charts: Arrays, group: tuple[Any, ...]) -> tuple[Arrays, tuple[Any, Arrays]]:
-        return _parse(made, layout, semiring, want, charts, *group)
+    def empty() -> Arrays:
+        return empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value")
+
+    def parse(state: tuple[Arrays, jax.Array], group: tuple[Any, ...]) -> tuple[Any, tuple[Any, Arrays]]:
+        """A group fills the charts of the one before, which are emptied only where that had wild scores.
+
+        A product that reads what is not yet filled anew is zero all the same: the item beside has a span of negative
+        width, and no group fills that. But infinity and NaN would stay.
+        """
+        charts, wild = jax.lax.stop_gradient(state)
+        charts = jax.lax.fori_loop(0, wild.astype(jnp.int32), lambda *_: empty(), charts)
+        charts, result = _parse(made, layout, semiring, want, charts, *group)
+        return (charts, ~is_tame(group[0])), result
 
     layout = made.layout(nodes - 1, _lanes(made, want, size))
-    charts = empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value")
     if groups == 1 and batch:
-        return parse(charts, (tables, lengths, cotangent, key))[1]
+        return _parse(made, layout, semiring, want, empty(), tables, lengths, cotangent, key)[1]
     arrays = jax.tree.map(split, (tables, lengths, cotangent))
     keys = None if key is None else jax.random.split(key, groups)
-    _, result = jax.lax.scan(parse, charts, (*arrays, keys))
+    _, result = jax.lax.scan(parse, (empty(), jnp.array(False)), (*arrays, keys))
     return jax.tree.map(lambda leaf: leaf.swapaxes(0, 1).reshape(groups * size, *leaf.shape[2:])[:batch], result)
 
 
@@ -251,13 +261,8 @@ def _parse(
     cotangent: Any,
     key: jax.Array | None,
 ) -> tuple[Arrays, tuple[Any, Arrays]]:
-    """One group: its charts, its values (NaN where a score is NaN) and the uses that are wanted.
-
-    It fills the `charts` of the group before it: a product that reads what is not yet filled anew is zero all the same,
-    as an item beside has a span of negative width, and no group fills that. But NaN would stay, so it is left out.
-    """
+    """One group: its `charts`, filled, its values (NaN where a score is NaN) and the uses that are wanted."""
     sound = is_sound(tables)
-    tables = jax.tree.map(lambda leaf: jnp.where(sound.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0), tables)
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)

@@ -141,6 +141,12 @@ def is_sound(tables: Any) -> jax.Array:
     return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
 
 
+def is_tame(tables: Any) -> jax.Array:
+    """Whether all scores of all sentences are numbers, and too small for any sum of them to overflow."""
+    leaves = jax.tree.leaves(tables)
+    return jnp.stack([(leaf < np.finfo(leaf.dtype).max / (16 * leaf.shape[1])).all() for leaf in leaves]).all()
+
+
 def nan_unless(sound: jax.Array, value: Any) -> Any:
     """The values `[batch, ..]`, NaN in sentences that are not sound."""
 
