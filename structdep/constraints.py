@@ -53,4 +53,4 @@ class Constraints:
 
 def _check_shape(name: str, array: jax.Array, expected: tuple[int, ...]) -> None:
     if array.shape != expected:
-        raise ValueError(f"{name} of constraints have shape {array.shape}, expected {expected}")
+        raise ValueError(f"{name} have shape {array.shape}, expected {expected}")

@@ -98,17 +98,23 @@ class TreeDistribution:
         """The probability of each arc, `[*batch, n+1, n+1]`, whatever is scored."""
         return replace(self, scores=self._tables()).marginals()["arc"]
 
-    def score(self, heads: ArrayLike) -> jax.Array:
-        """The score of a tree, `[*batch]`; of a partial one (-1: unknown), the log-sum over its completions."""
-        return replace(self, scores=self._allowing(Constraints(heads)))._inside(LogSum())
+    def score(self, trees: ArrayLike | Labelled) -> jax.Array:
+        """The score of each of some trees, heads `[.., *batch, n]` or `Labelled`; f32 `[.., *batch]`.
 
-    def log_prob(self, heads: ArrayLike) -> jax.Array:
-        """The log-probability of a tree, or of all completions of a partial one (-1: unknown), `[*batch]`; <= 0."""
-        return jnp.minimum(_difference(self.score(heads), self.log_partition()), 0)
+        Of a partial one (-1: unknown) the log-sum over its completions, of heads alone that over their labels.
+        """
+        own = self._for_each(trees)
+        return replace(own, scores=own._obeying(trees))._inside(LogSum())
+
+    def log_prob(self, trees: ArrayLike | Labelled) -> jax.Array:
+        """The log-probability of each of some trees, or of all completions of a partial one, <= 0; see `score`."""
+        return jnp.minimum(_difference(self.score(trees), self.log_partition()), 0)
 
     def sample(self, key: jax.Array, n: int) -> jax.Array | Labelled:
         """Trees drawn independently and exactly: `heads` int32 `[n, *batch, words]`, -1 where there is none."""
         self._graded(LogSum())
+        if n < 0:
+            raise ValueError(f"the trees to draw are none or more, not {n}")
         return jax.vmap(partial(self._sample, self._tables()))(jax.random.split(key, n))
 
     def k_best(self, k: int) -> Best:
@@ -152,8 +158,9 @@ class TreeDistribution:
         return jnp.maximum(self.cross_entropy(other) - self.entropy(), 0)
 
     def expected_attachment(self, heads: ArrayLike) -> jax.Array:
-        """The expected number of words that have their head in `heads` (-1: none), `[*batch]`."""
-        return jnp.sum(self.arc_marginals(), where=heads_to_arcs(heads, self.lengths), axis=(-2, -1))
+        """The expected number of words with their head in `heads` `[.., *batch, n]` (-1: none), `[.., *batch]`."""
+        arcs = heads_to_arcs(heads, self._for_each(heads).lengths)
+        return jnp.where(arcs, self.arc_marginals(), 0).sum((-2, -1))
 
     def minimum_risk(self) -> jax.Array:
         """The tree with the greatest expected attachment (minimum Bayes risk): `heads` int32 `[*batch, n]`."""
@@ -192,6 +199,26 @@ class TreeDistribution:
         tables = self._tables()
         return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
 
+    def _for_each(self, trees: ArrayLike | Labelled) -> TreeDistribution:
+        """One for each of some trees `[.., *batch, n]`."""
+        heads = jnp.asarray(trees.heads if isinstance(trees, Labelled) else trees)
+        tables = self._tables()
+        own, more = replace(self, scores=tables), heads.shape[: max(heads.ndim + 1 - tables["arc"].ndim, 0)]
+
+        def each(leaf: Any) -> jax.Array:
+            return jnp.broadcast_to(jnp.asarray(leaf), (*more, *jnp.shape(leaf)))
+
+        return jax.tree.map(each, own, is_leaf=lambda leaf: isinstance(leaf, list)) if more else own
+
+    def _obeying(self, trees: ArrayLike | Labelled) -> dict[str, jax.Array]:
+        """The scores, -inf where a tree has another head, or another label."""
+        if not isinstance(trees, Labelled):
+            return self._allowing(Constraints(trees))
+        tables = self._allowing(Constraints(trees.heads))
+        if LABEL not in tables:
+            raise ValueError(f"trees have labels, but no scores are named {LABEL!r}: give their heads alone")
+        return tables | {LABEL: queries.with_labels(tables[LABEL], trees.labels)}
+
     def _best(self, tables: Tables) -> jax.Array:
         return queries.argmax(
             self.system, tables, self.lengths, constraints=self.constraints, single_root=self.single_root
@@ -209,13 +236,26 @@ class TreeDistribution:
         return self._labelled(heads, partial(queries.sample_labels, key=labels))
 
     def _is_word(self) -> jax.Array:
+        lengths, room = self._sentences()
+        return jnp.arange(room) < lengths[..., None]
+
+    def _sentences(self) -> tuple[jax.Array, int]:
+        """How many words each sentence has, and for how many there is room."""
         given = problem(self.system, self.scores, self.lengths)
-        return jnp.arange(given.tables["arc"].shape[-1] - 1 - self.system.last) < given.lengths[..., None]
+        return given.lengths, given.tables["arc"].shape[-1] - 1 - self.system.last
 
     def _check_comparable(self, other: TreeDistribution) -> None:
         same = self.system == other.system or (bool(self.system.trees) and self.system.trees == other.system.trees)
         if not same or (other.single_root and not self.single_root):
             raise ValueError(f"not over the same trees: {self._describe()} and {other._describe()}")
+        (lengths, room), (others, other_room) = self._sentences(), other._sentences()
+        if lengths.shape != others.shape or room != other_room:
+            raise ValueError(
+                f"not of the same sentences: a batch of {lengths.shape} with up to {room} words, "
+                f"and one of {others.shape} with up to {other_room}"
+            )
+        if not isinstance(lengths != others, jax.core.Tracer) and (lengths != others).any():
+            raise ValueError(f"not of the same sentences: they have {lengths.tolist()} and {others.tolist()} words")
         extra = named(other.scores).keys() - {"arc", LABEL}
         if extra and self.system != other.system:
             raise ValueError(

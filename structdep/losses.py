@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -73,9 +75,8 @@ def risk(
         >>> sd.losses.risk(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
         Array(1., dtype=float32)
     """
-    check_trees_unless_traced(heads, lengths)
-    tables, gold = named(scores), heads_to_arcs(heads, lengths)
-    arcs = jnp.asarray(tables.get("arc", jnp.zeros(gold.shape)))
+    tables = named(scores)
+    arcs, gold = _gold(tables, heads, lengths)
     uses = marginals(system, tables | {"arc": arcs}, lengths, constraints)["arc"]
     return jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
 
@@ -115,14 +116,20 @@ def gold_score(
     Where all derivations of a tree have one score, it is the sum of its arcs; else a chart in which all other arcs are
     forbidden.
     """
-    check_trees_unless_traced(heads, lengths)
-    tables, gold = named(scores), heads_to_arcs(heads, lengths)
-    arcs = jnp.asarray(tables.get("arc", jnp.zeros(gold.shape)))
-    if arcs.shape != gold.shape:
-        expected = (*arcs.shape[:-2], arcs.shape[-1] - 1)
-        raise ValueError(
-            f"heads have shape {np.shape(heads)}, expected {expected}: one head for each word of scores {arcs.shape}"
-        )
+    tables = named(scores)
+    arcs, gold = _gold(tables, heads, lengths)
     if tables.keys() == {"arc"} and (semiring.idempotent or system.unambiguous):
         return jnp.where(gold, arcs, 0).astype(jnp.promote_types(arcs.dtype, jnp.float32)).sum((-2, -1))
     return inside(system, tables | {"arc": jnp.where(gold, arcs, -jnp.inf)}, lengths, semiring)
+
+
+def _gold(tables: Mapping[str, ArrayLike], heads: ArrayLike, lengths: ArrayLike | None) -> tuple[jax.Array, jax.Array]:
+    """The scores of arcs, and whether each is one of the gold tree."""
+    given, found = tables.get("arc"), np.shape(heads)
+    if given is not None and found != (expected := (*np.shape(given)[:-2], np.shape(given)[-1] - 1)):
+        raise ValueError(
+            f"heads have shape {found}, expected {expected}: one head for each word of scores {np.shape(given)}"
+        )
+    check_trees_unless_traced(heads, lengths)
+    gold = heads_to_arcs(heads, lengths)
+    return jnp.zeros(gold.shape) if given is None else jnp.asarray(given), gold

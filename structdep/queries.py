@@ -97,6 +97,13 @@ def sample_labels(scores: ArrayLike, heads: ArrayLike, key: jax.Array) -> jax.Ar
     return jnp.where(jnp.asarray(heads) < 0, 0, drawn).astype(jnp.int32)
 
 
+def with_labels(scores: ArrayLike, labels: ArrayLike) -> jax.Array:
+    """The scores of labels, -inf where a word has another than in `labels`, int `[*batch, n]` (-1: not known)."""
+    table, labels = jnp.asarray(scores), jnp.asarray(labels)
+    known = jnp.pad(labels, [(0, 0)] * (labels.ndim - 1) + [(1, 0)], constant_values=-1)[..., None, :, None]
+    return jnp.where((known < 0) | (known == jnp.arange(table.shape[-1])), table, -jnp.inf)
+
+
 def _of_heads(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
     """The labels' scores of each word's arc, `[*batch, n, labels]`."""
     table, heads = jnp.asarray(scores)[..., 1:, :], jnp.maximum(jnp.asarray(heads), 0)

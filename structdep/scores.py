@@ -85,7 +85,8 @@ def named(scores: Tables) -> dict[str, ArrayLike]:
 
 def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
     if name not in system.declared:
-        hint = ": build the system with transitions=True" if len(system.declared) == 1 else ""
+        plain = system.last and len(system.declared) == 1
+        hint = ": build the system with transitions=True" if plain else ""
         raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
     if jax.config.jax_debug_nans:  # type: ignore[attr-defined]
         _refuse_nan(name, scores)

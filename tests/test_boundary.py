@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "an unknown table": (
         lambda: inside({"arcs": ARCS}),
         ValueError,
-        r"eisner has no score 'arcs', it declares \['arc'\]",
+        r"eisner has no score 'arcs', it declares \['arc'\]$",
     ),
     "transitions without transitions": (
         lambda: inside({"arc": ARCS, "shift": PAIRS}, system=arc_hybrid()),
@@ -137,6 +137,21 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: sd.losses.nll(eisner(), ARCS, HEADS[:, :2] * 0),
         ValueError,
         r"heads have shape \(2, 2\), expected \(2, 3\): one head for each word of scores \(2, 4, 4\)",
+    ),
+    "heads and lengths that do not fit the scores": (
+        lambda: sd.losses.risk(eisner(), ARCS, HEADS[:, :2] * 0, LENGTHS[:2]),
+        ValueError,
+        r"heads have shape \(2, 2\), expected \(2, 3\)",
+    ),
+    "less than no samples": (
+        lambda: sd.TreeDistribution(eisner(), ARCS).sample(jax.random.key(0), -1),
+        ValueError,
+        "the trees to draw are none or more, not -1",
+    ),
+    "labelled trees without scores of labels": (
+        lambda: sd.TreeDistribution(eisner(), ARCS).score(sd.distribution.Labelled(HEADS, HEADS)),
+        ValueError,
+        "trees have labels, but no scores are named 'label': give their heads alone",
     ),
     "one tree for two sentences": (
         lambda: sd.losses.nll(eisner(), ARCS, HEADS[0]),

@@ -81,9 +81,13 @@ def test_constraints_are_checked() -> None:
     scores = some_arcs(47)
     wrong: list[tuple[sd.Constraints, type[Exception], str]] = [
         (sd.Constraints(heads=np.zeros((6, N))), TypeError, "heads must be integers"),
-        (sd.Constraints(heads=np.zeros((6, N + 1), int)), ValueError, "heads of constraints have shape"),
+        (sd.Constraints(heads=np.zeros((6, N + 1), int)), ValueError, r"heads have shape \(6, 5\), expected \(6, 4\)"),
         (sd.Constraints(forbidden=np.zeros(scores.shape)), TypeError, "forbidden must be booleans"),
-        (sd.Constraints(forbidden=np.zeros((N + 1, N + 1), bool)), ValueError, "forbidden of constraints have shape"),
+        (
+            sd.Constraints(forbidden=np.zeros((N + 1, N + 1), bool)),
+            ValueError,
+            r"forbidden have shape \(5, 5\), expected \(6, 5, 5\)",
+        ),
         (KNOWN, TypeError, r"constraints are structdep.Constraints\(heads=.., forbidden=..\), not array"),  # type: ignore[list-item]
     ]
     for constraints, error, message in wrong:

@@ -14,6 +14,7 @@ from distributions import (
     DRAWS,
     GOLD,
     HAS_TREE,
+    KNOWN,
     K,
     by_trees,
     cases,
@@ -93,6 +94,18 @@ def test_log_probabilities_of_partial_trees(system: DeductionSystem, single_root
         heads, totals = list(listed(system, single_root, scores))[row]
         obeys = (heads[:, 0] == 0) & (heads[:, 2] == 2)
         close(jnp.exp(log_prob(two_known))[row], enumeration.expected(totals, obeys), atol=1e-4)
+
+
+def test_many_trees_at_once() -> None:
+    """Heads as `sample` draws them, with axes before those of the batch."""
+    trees = sd.TreeDistribution(eisner(), some_arcs(35), LENGTHS, sd.Constraints(KNOWN), single_root=True)
+    drawn = trees.sample(jax.random.key(3), 3)
+    for query in (trees.score, trees.log_prob, trees.expected_attachment):
+        found = query(drawn[None])
+        close(found, jnp.stack([query(heads) for heads in drawn])[None])
+        close(found, jax.jit(query)(drawn[None]))
+    alone = sd.TreeDistribution(eisner(), [[0.0, 1.0], [0.0, 0.0]], 1)  # type: ignore[arg-type]
+    close(alone.score([[0], [-1]]), jnp.ones(2))
 
 
 @cases

@@ -116,3 +116,14 @@ def test_distributions_over_different_trees_are_not_compared() -> None:
     transitions = sd.TreeDistribution(arc_hybrid_trees(True), {"shift": jnp.zeros((6, N + 2, N + 2))}, LENGTHS)
     with pytest.raises(ValueError, match="scores \\['shift'\\], which eisner does not know"):
         projective.kl_divergence(transitions)
+
+
+def test_distributions_over_different_sentences_are_not_compared() -> None:
+    scores, lengths = some_arcs(39), jnp.array(LENGTHS)
+    trees = sd.TreeDistribution(eisner(), scores, lengths)
+    with pytest.raises(ValueError, match=r"a batch of \(6,\) with up to 4 words, and one of \(6,\) with up to 3"):
+        trees.kl_divergence(sd.TreeDistribution(eisner(), scores[:, :-1, :-1], jnp.minimum(lengths, 3)))
+    with pytest.raises(ValueError, match=r"a batch of \(6,\) with up to 4 words, and one of \(5,\)"):
+        trees.cross_entropy(sd.TreeDistribution(eisner(), scores[1:], lengths[1:]))
+    with pytest.raises(ValueError, match=r"not of the same sentences: they have \[.*\] and \[4, 4, 4, 4, 4, 4\] words"):
+        trees.cross_entropy(sd.TreeDistribution(eisner(), scores))

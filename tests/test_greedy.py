@@ -220,6 +220,8 @@ def test_dead_ends_and_wrong_input() -> None:
         greedy.bgi({"cousin": scores})
     with pytest.raises(ValueError, match="a beam holds at least one tree, not 0"):
         greedy.bgi_pp(scores, beam=0)
+    with pytest.raises(ValueError, match="improved by no swap or more, not by -1"):
+        greedy.bgi(scores, swaps=-1)
     with pytest.raises(ValueError, match=r"heads have shape \(2,\), expected \(3,\)"):
         greedy.score(scores, np.array([0, 1]))
     with pytest.raises(ValueError, match=r"'arc' \(4, 4\) and 'sibling' \(3, 3, 3\) do not fit"):

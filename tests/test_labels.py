@@ -40,6 +40,8 @@ def test_labelled_trees(system: DeductionSystem, single_root: bool) -> None:
     marginals, entropy, k_best = trees.marginals(), trees.entropy(), trees.k_best(K)
     drawn = trees.sample(jax.random.key(6), DRAWS)
     assert isinstance(chosen, sd.distribution.Labelled) and isinstance(drawn, sd.distribution.Labelled)
+    some = sd.distribution.Labelled(drawn.heads[:20], drawn.labels[:20])
+    scored = trees.score(some)
     assert k_best.labels is not None and marginals["label"].shape == tables["label"].shape
     close(marginals["label"].sum(-1), marginals["arc"], atol=1e-4)
     for row in ROWS:
@@ -48,6 +50,11 @@ def test_labelled_trees(system: DeductionSystem, single_root: bool) -> None:
             continue
         probabilities = np.exp(scores - np.logaddexp.reduce(scores))
         order = np.argsort(-scores, kind="stable")[:K]
+        own = {(*h, *m): score for h, m, score in zip(heads.tolist(), labels.tolist(), scores, strict=True)}
+        close(
+            scored[:, row],
+            [own[*h, *m] for h, m in zip(some.heads[:, row].tolist(), some.labels[:, row].tolist(), strict=True)],
+        )
         close(log_partition[row], np.logaddexp.reduce(scores))
         close(best[row], scores.max())
         close(entropy[row], -(probabilities * np.log(np.where(probabilities > 0, probabilities, 1))).sum(), atol=2e-4)

@@ -61,7 +61,7 @@ def bgi_pp(
         single_root: whether exactly one word depends on the root.
 
     Raises:
-        TypeError, ValueError: as `inside`; or a `beam` below 1.
+        TypeError, ValueError: as `inside`; a `beam` below 1, or `swaps` below 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -119,6 +119,8 @@ def _search(made: Parts, tuned: tuple[jax.Array, jax.Array] | None, beam: int, s
 
 @partial(jax.jit, static_argnums=(2, 3))
 def _improve(made: Parts, heads: jax.Array, swaps: int, single_root: bool) -> jax.Array:
+    if swaps < 0:
+        raise ValueError(f"a tree is improved by no swap or more, not by {swaps}")
     return jax.vmap(partial(improved, swaps=swaps, single_root=single_root))(made, heads)
 
 
