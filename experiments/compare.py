@@ -8,13 +8,13 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import binomtest
 
 from experiments.conll18 import METRICS, outcomes, percentages
 from experiments.messages import failed
@@ -56,11 +56,11 @@ def mcnemar(only_a: int, only_b: int) -> float:
     """The exact p, on both sides, that so few or fewer of the words on which two parsers differ are right in one.
 
     Example:
-        >>> mcnemar(2, 8), mcnemar(3, 3)
-        (0.109375, 1.0)
+        >>> mcnemar(2, 8), mcnemar(3, 3), mcnemar(0, 0)
+        (0.109375, 1.0, 1.0)
     """
-    few, both = min(only_a, only_b), only_a + only_b
-    return min(1.0, 2 * sum(comb(both, k) for k in range(few + 1)) / 2**both)
+    both = only_a + only_b
+    return float(binomtest(only_a, both).pvalue) if both else 1.0
 
 
 def compare(
