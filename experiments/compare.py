@@ -76,6 +76,8 @@ def compare(
         >>> compare(dev, dev, dev, samples=10)["UAS"]
         Difference(a=100.0, b=100.0, low=0.0, high=0.0, bootstrap=1.0, only_a=0, only_b=0)
     """
+    if samples < 1:
+        raise ValueError(f"a bootstrap draws one sample or more, not {samples}")
     of_a, of_b = (
         [outcomes(g.heads, g.deprels, s.heads, s.deprels) for g, s in zip(gold, found, strict=True)] for found in (a, b)
     )
@@ -140,7 +142,7 @@ def _word(path: Path, sentence: Sentence, start: int, place: int) -> str:
 
 def _line(path: Path, word: int) -> int:
     """The number of the line of a word, counted through the file from 0."""
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         return [number for number, line in enumerate(file, start=1) if re.match(r"\d+\t", line)][word]
 
 

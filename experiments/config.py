@@ -91,7 +91,7 @@ class Config:
         return [f"{name}: {value}, not {there[name]}" for name, value in asdict(self).items() if value != there[name]]
 
     def set(self, settings: Iterable[str]) -> "Config":
-        """With other numbers, each written as on a command line.
+        """With other numbers, each written as on a command line, but for those with options of their own.
 
         Raises:
             ValueError: what is no NAME=NUMBER of a name that has a number.
@@ -101,9 +101,10 @@ class Config:
             ['layers: 3, not 2', 'graft: 0.0, not 0.15']
             >>> Config().set(["layers=many"])  # doctest: +ELLIPSIS
             Traceback (most recent call last):
-            ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being seed, members, ...
+            ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being min_count, ...
         """
         numbers = {name: value for name, value in asdict(self).items() if isinstance(value, int | float)}
+        numbers = {name: value for name, value in numbers.items() if name not in ("seed", "members")}
         found: dict[str, Any] = {}
         for setting in settings:
             name, _, value = setting.partition("=")

@@ -145,7 +145,7 @@ def _check(contents: dict[str, bytes], expected: Path) -> None:
         if sums.get(name) != found:
             raise ValueError(
                 f"{name} has the SHA-256 {found}, but {expected} says {sums.get(name, 'nothing about it')}; "
-                "delete the file and its checksum to fetch it again, or correct the manifest"
+                f"delete the folder with {SUMS} to fetch the treebank again, or correct the manifest"
             )
 
 

@@ -75,10 +75,11 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> tuple[str, Path]:
     """Parse, write and report: the report, and the folder that it is in."""
-    folders = {folder.name: folder for folder in options.runs}
+    names = [folder.name for folder in options.runs]
+    folders = {str(run) if names.count(run.name) > 1 else run.name: run for run in options.runs}
     models = {name: TrainedModel.load(folder) for name, folder in folders.items()}
-    if len(models) < 2:
-        raise ValueError("an ensemble takes two runs or more, of different names")
+    if len(models) < max(2, len(options.runs)):
+        raise ValueError("an ensemble takes two runs or more, each of them once")
     found = [
         treebank_of_run(model.config, folders[name], options.treebanks, options.version)
         for name, model in models.items()
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
     splits = found[0].evaluated()
     ensemble = together(models, splits.values(), options.by, options.system, options.weights)
     first = options.runs[0]
-    lang = models[first.name].config.lang
+    lang = next(iter(models.values())).config.lang
     folder = options.out or first.parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
     scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}
     text = f"# {ensemble}\n\n{gains(scores)}\n"

@@ -32,7 +32,10 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, object]:
         """Percentages and counts, fit for JSON."""
-        groups = {name: {"words": c.total, "uas": 100 * c.uas, "las": 100 * c.las} for name, c in self.groups.items()}
+        groups = {
+            name: {"words": c.total, "uas": 100 * c.uas if c.total else None, "las": 100 * c.las if c.total else None}
+            for name, c in self.groups.items()
+        }
         exact = 100 * self.exact / self.sentences
         return {
             "sentences": self.sentences,

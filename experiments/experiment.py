@@ -47,6 +47,8 @@ class Experiment:
         self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = parser_of(config)
         self.corpus = Corpus.of(treebank, config)
+        if config.start and not Path(folder).is_dir():
+            TrainedModel.load(Path(config.start))  # a name that is wrong leaves no folder of this configuration
         self.run = Run(folder, config)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
         if config.start and not self.run.has_begun:

@@ -96,6 +96,8 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
 
 def annotator_of(options: argparse.Namespace, decoding: Decoding, warn: Warn) -> Annotator | JointAnnotator:
     """What parses: one model, or several at once."""
+    if not options.memory >= 0:
+        raise ValueError(f"--memory {options.memory}: expected a number of GiB, 0 or more")
     models = models_in(options.model)
     if len(models) > 1:
         return JointAnnotator(models, decoding, options.memory * GIB, warn)

@@ -120,4 +120,6 @@ def _parser(config: Config) -> Parser:
             raise ValueError(
                 f"--{option} is for {', '.join(SYSTEMS)}; {config.parser} has none to choose: leave it out"
             )
+    if config.parser not in CHARTS:
+        raise ValueError(f"there is no parser {config.parser!r}: it is one of {', '.join(PARSERS)}")
     return ChartParser(CHARTS[config.parser], config.loss)

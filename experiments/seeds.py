@@ -75,10 +75,12 @@ class Members:
         return [seed for seed in self.seeds if not self._is_finished(self.folder / self._name(seed))]
 
     def _is_finished(self, folder: Path) -> bool:
-        """Whether it has a report, and that not of an earlier epoch, after --minutes."""
+        """Whether it has a report, and that of its last epoch: of no earlier one, after --minutes."""
         if not (folder / "report.json").is_file():
             return False
-        return len((folder / "log.jsonl").read_text(encoding="utf-8").splitlines()) == self.config.epochs
+        reported = json.loads((folder / "report.json").read_text(encoding="utf-8"))["training"]["minutes"]
+        epochs = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        return len(epochs) == self.config.epochs and json.loads(epochs[-1])["minutes"] == reported
 
     def report(self) -> Report:
         """Parse dev and test; write the trees, report.md with what is gained over each member, .json and .html."""

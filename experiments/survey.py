@@ -40,15 +40,15 @@ def survey(
         for treebank, sentences in _treebanks(options):
             for name, rows in count(treebank, sentences, options.out).items():
                 tables.setdefault(name, []).extend(rows)
+        for name, rows in tables.items():
+            write_whole(options.out / f"{name}.csv", as_csv(rows))
+        name, rows = next(iter(tables.items()))
+        cells = [[shown(value) for value in row.values()] for row in rows]
+        write_whole(options.out / f"{name}.md", markdown(list(rows[0]), cells) + "\n")
+        if draw:
+            draw(tables, options.out)
     except (OSError, ValueError) as error:
         return failed(program, error)
-    for name, rows in tables.items():
-        write_whole(options.out / f"{name}.csv", as_csv(rows))
-    name, rows = next(iter(tables.items()))
-    cells = [[shown(value) for value in row.values()] for row in rows]
-    write_whole(options.out / f"{name}.md", markdown(list(rows[0]), cells) + "\n")
-    if draw:
-        draw(tables, options.out)
     Console().print(_printed(name, rows))
     return 0
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from experiments import processes, ud
+from experiments import messages, processes, ud
 from experiments.config import Config
 from experiments.files import write_whole
 from experiments.parsers import PARSERS
@@ -131,6 +131,13 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None, train: Train = processes.train) -> int:
     """Run what is not done, and write the tables; 1 where a run failed."""
     options = parser().parse_args(arguments)
+    try:
+        return run(options, train)
+    except (OSError, ValueError) as error:
+        return messages.failed("table4.py", error)
+
+
+def run(options: argparse.Namespace, train: Train) -> int:
     console, failed = Console(), []
     wanted = [] if options.collect else list(planned(options))
     for number, command in enumerate(wanted, start=1):

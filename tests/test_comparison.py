@@ -24,6 +24,11 @@ def scores(gold: str, predicted: str) -> list[float]:
     return percentages(outcomes(*columns).sum(-1)).round(2).tolist()
 
 
+def test_a_bootstrap_has_samples() -> None:
+    with pytest.raises(ValueError, match="draws one sample or more, not 0"):
+        compare.compare([], [], [], samples=0)
+
+
 @pytest.mark.parametrize(
     ("gold", "predicted", "expected"),
     [

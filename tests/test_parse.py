@@ -17,6 +17,7 @@ from experiments import parse
 from experiments.annotator import Annotator
 from experiments.decoding import Decoding
 from experiments.demo_treebank import write_demo_treebank
+from experiments.joint_annotator import JointAnnotator
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, read, stream
 from experiments.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
@@ -158,6 +159,8 @@ def test_text_is_parsed_too(folder: Path) -> None:
     assert status == 0 and text.startswith("# text = ta luzisa\n1\tta\t_\t_\t_\t_\t") and text.count("# text") == 2
     assert parsed(folder, "", "--text") == parsed(folder, "") == (0, "")
     assert parsed(folder, "ta", "--text", "--constraints") == (1, "")
+    for memory in ("-1", "nan"):
+        assert parsed(folder, "ta", "--text", "--memory", memory) == (1, "")
 
 
 @pytest.mark.parametrize(
@@ -174,6 +177,18 @@ def test_long_sentences_are_parsed_by_a_cheaper_system(parser: str, sentences: l
             assert is_tree(heads) and is_projective(heads)
         else:
             assert_no_head_is_better(np.asarray(tables["arc"]), heads)
+
+
+def test_sentences_too_long_for_all_models_are_parsed_by_the_first(sentences: list[Sentence]) -> None:
+    models = {name: random_model(replace(TINY, parser=name), sentences) for name in ("mst", "mst2-greedy")}
+    told: list[str] = []
+    found = JointAnnotator(models, Decoding(), 0, told.append)(sentences[:2])
+    for (tree,), expected in zip(found, best(models["mst"], sentences[:2])[0], strict=True):
+        np.testing.assert_array_equal(tree.heads, expected.heads)
+    assert [re.sub(r"\d+ words", "words", line) for line in told] == [
+        f"sentence {number} has words, too many for all models at once: parsed by the first alone (more: --memory)"
+        for number in (1, 2)
+    ]
 
 
 def assert_no_head_is_better(arcs: NDArray[np.float32], heads: NDArray[np.int32]) -> None:
