@@ -43,11 +43,7 @@ class Annotator:
         self.stand_in = cheaper.name if cheaper else ""
 
     def __call__(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
-        """The trees of each sentence, best first: as many as asked for, or as there are.
-
-        Raises:
-            ValueError: no tree has a sentence's known heads.
-        """
+        """The trees of each sentence, best first: as many as asked for, or as there are; none has impossible heads."""
         found: list[list[Tree]] = [[] for _ in sentences]
         is_long = [self._is_long(sentence, number) for number, sentence in enumerate(sentences, self.done + 1)]
         for stage, long in ((self.usual, False), (self.cheaper, True)):
@@ -82,16 +78,13 @@ class Annotator:
             return []
         found = dict(zip(places, stage.usual([sentences[place] for place in places]), strict=True))
         if outside := [place for place, trees in found.items() if not trees]:
-            for place in outside:
-                self.warn(
-                    f"sentence {self.done + place + 1}: {self.model.config.parser} has no tree with these heads: "
-                    "parsed by all trees, with the probabilities of its arcs for scores"
-                )
-            found |= zip(outside, stage.wider([sentences[place] for place in outside]), strict=True)
-        for place, trees in found.items():
-            if not trees:
-                one = " with a single root" if self.decoding.single_root else ""
-                raise ValueError(f"sentence {self.done + place + 1}: no tree{one} has these heads")
+            for place, trees in zip(outside, stage.wider([sentences[place] for place in outside]), strict=True):
+                found[place] = trees
+                if trees:
+                    self.warn(
+                        f"sentence {self.done + place + 1}: {self.model.config.parser} has no tree with these heads: "
+                        "parsed by all trees, with the probabilities of its arcs for scores"
+                    )
         return list(found.items())
 
     def _finished(self, sentence: Sentence, tree: Tree) -> Tree:

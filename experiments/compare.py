@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.stats import binomtest
 
 from experiments.conll18 import METRICS, outcomes, percentages
-from experiments.messages import failed
+from experiments.messages import failed, print_table
 from experiments.sentences import Sentence, read
 
 EPILOG = """\
@@ -78,6 +77,8 @@ def compare(
     """
     if samples < 1:
         raise ValueError(f"a bootstrap draws one sample or more, not {samples}")
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
     of_a, of_b = (
         [outcomes(g.heads, g.deprels, s.heads, s.deprels) for g, s in zip(gold, found, strict=True)] for found in (a, b)
     )
@@ -177,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = compare(a, b, gold, options.samples, options.seed)
     except (OSError, ValueError) as error:
         return failed("compare.py", error)
-    Console().print(table([str(path) for path in paths], found))
+    print_table(table([str(path) for path in paths], found))
     return 0
 
 

@@ -1,8 +1,9 @@
 """What a run is: every choice that its result depends on, with the reason for each value."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,6 +71,13 @@ class Config:
     clip: float = 5.0  # of the gradient's norm
     average: float = 0.998  # decay of the moving average of the weights, which is what is evaluated
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for numbers that make no parser, or no training."""
+        for names, is_sound, expected in RULES:
+            for name in names.split():
+                if not is_sound(value := getattr(self, name)):
+                    raise ValueError(f"{name}={value}: expected {expected}")
+
     @property
     def choices(self) -> tuple[str, ...]:
         """The parser with all that was chosen of it, and the loss."""
@@ -124,3 +132,22 @@ class Config:
         """The configuration in a file; TypeError where it has other names."""
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return cls(**values)
+
+
+COUNTS = """
+    members min_count word_vectors character_vectors layers scorer_features part_features labeler_features tag_features
+    epochs words_per_batch max_shapes
+"""
+RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    (COUNTS, lambda value: value >= 1, "1 or more"),
+    ("states character_states", lambda value: value >= 2 and value % 2 == 0, "an even number, half for each direction"),
+    ("word_dropout graft warm_up", lambda value: 0 <= value <= 1, "a share, from 0 to 1"),
+    (
+        "input_dropout state_dropout recurrent_dropout beta2 average",
+        lambda value: 0 <= value < 1,
+        "a share, from 0 to less than 1",
+    ),
+    ("learning_rate clip", lambda value: 0 < value < inf, "a number above 0"),
+    ("seed tag_weight weight_decay", lambda value: 0 <= value < inf, "0 or more"),
+)
+"""What numbers have to be."""

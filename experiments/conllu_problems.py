@@ -69,19 +69,28 @@ def _word_problems(lines: list[str]) -> Problems:
 
 def _range_problems(lines: list[str], words: int) -> Problems:
     """Those of multiword tokens, which stand before their first word, and empty nodes, which stand behind a word."""
-    last = 0
+    last, empty, end = 0, 0, 0
     for offset, line in enumerate(lines):
         number = line.split("\t")[0]
         if match := re.fullmatch(r"(\d+)-(\d+)", number):
             if int(match[1]) != last + 1:
                 yield offset, f"the range {number} stands before word {last + 1} of {words}, where it should begin"
+            elif int(match[1]) <= end:
+                yield offset, f"the range {number} begins within the one before, which ends with word {end}"
             elif int(match[2]) > words:
                 yield offset, f"the range {number} ends behind the last word, {words}"
-        elif match := re.fullmatch(r"(\d+)\.\d+", number):
+            end = int(match[2])
+        elif match := re.fullmatch(r"(\d+)\.(\d+)", number):
+            empty += 1
             if int(match[1]) != last:
                 yield offset, f"the empty node {number} stands behind word {last}"
+            elif int(match[2]) != empty:
+                yield (
+                    offset,
+                    f"the empty node {number}, expected {last}.{empty}: they are numbered from 1 behind a word",
+                )
         elif not line.startswith("#"):
-            last = int(number)
+            last, empty = int(number), 0
 
 
 def _head_problems(lines: list[str], trees: Trees) -> Problems:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from experiments.compiled import keep_programs
@@ -18,6 +17,7 @@ from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import Evaluation
 from experiments.experiment import Experiment
 from experiments.memory import keep_freed_memory
+from experiments.messages import plain, print_table
 
 PARSERS = ("eisner", "mh4-hybrid")
 COLUMNS = {
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers
     folder = made.parse_args(arguments).runs / "demo"
     keep_freed_memory()
     keep_programs()
-    console = Console()
+    console = plain()
     treebank = write_demo_treebank(folder / "treebank")
     results = {}
     for name in parsers:
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers
         experiment = Experiment(replace(config, parser=name), treebank, folder / name, console)
         experiment.train()
         results[name] = experiment.report().evaluations["test"]
-    console.print(table(results))
+    print_table(table(results))
     return 0
 
 

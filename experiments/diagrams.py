@@ -47,7 +47,17 @@ def arcs_of(sentence: Sentence) -> list[Arc]:
 def _probabilities(sentence: Sentence) -> list[float]:
     entries = (token["misc"].split("|") for token in sentence.tokens if isinstance(token["id"], int))
     found = (dict(entry.split("=", 1) for entry in word if "=" in entry) for word in entries)
-    return [float(word.get("ArcProb", 1)) for word in found]
+    return [_probability(word.get("ArcProb", "1"), sentence) for word in found]
+
+
+def _probability(text: str, sentence: Sentence) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= 1:
+        raise ValueError(f"ArcProb={text}: expected a probability, in {' '.join(sentence.forms)}")
+    return value
 
 
 def compared(predicted: Sequence[Arc], gold: Sequence[Arc]) -> list[Arc]:

@@ -1,6 +1,7 @@
 """Treebanks of Universal Dependencies, from the public repository of a language and the tag of a release."""
 
 import hashlib
+import re
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
@@ -64,7 +65,7 @@ def download(
 
     `repository` (UD_Language-Treebank) is needed for codes that are not in `REPOSITORIES`. The checksums of the first
     download are kept beside the files as SHA256SUMS and hold from then on; `manifest`, a file of lines as `sha256sum`
-    writes them, must hold too. Either all files are written or none.
+    writes them, must hold too. Either all files are written or none; where one is missing, all are fetched again.
 
     Raises ValueError for an unknown or ambiguous code and for wrong checksums, FileNotFoundError where the release
     lacks the treebank, ConnectionError without a network.
@@ -72,14 +73,17 @@ def download(
     repository = repository or _repository(lang)
     folder = Path(into) / f"r{version}" / repository
     kept = folder / SUMS
-    if kept.is_file():
-        contents = {name: (folder / name).read_bytes() for name in _sums(kept)}
-        _check(contents, kept)
-    else:
+    sums = _sums(kept) if kept.is_file() else {}
+    contents = {name: (folder / name).read_bytes() for name in sums if (folder / name).is_file()}
+    is_whole = contents.keys() == sums.keys() and all(
+        any(f"-{split}." in name for name in sums) for split in SPLITS[:2]
+    )
+    if not is_whole:
         contents = _fetch_treebank(f"{base_url}/{repository}/r{version}", _codes(lang, repository))
+    _check({name: content for name, content in contents.items() if name in sums}, sums, kept)
     if manifest is not None:
-        _check(contents, Path(manifest))
-    if not kept.is_file():
+        _check(contents, _sums(Path(manifest)), Path(manifest))
+    if not is_whole:
         _keep(contents, folder)
     return in_folder(lang, folder, min(contents).split("-")[0])
 
@@ -134,18 +138,22 @@ def _fetch(url: str) -> bytes | None:
 
 def _sums(path: Path) -> dict[str, str]:
     """Checksums by file name, from lines as `sha256sum` writes them."""
-    pairs = (line.split(maxsplit=1) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
-    return {Path(name.lstrip("*")).name: digest.lower() for digest, name in pairs}
+    lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    found = [re.fullmatch(r"([0-9a-fA-F]{64})[ \t]+\*?(.+)", line) for line in lines]
+    if None in found:
+        line = lines[found.index(None)]
+        raise ValueError(f"{path}: expected lines of a SHA-256 and a file name, as sha256sum writes them, got {line!r}")
+    return {Path(match[2]).name: match[1].lower() for match in found if match}
 
 
-def _check(contents: dict[str, bytes], expected: Path) -> None:
-    sums = _sums(expected)
+def _check(contents: dict[str, bytes], sums: dict[str, str], source: Path) -> None:
     for name, content in contents.items():
         found = hashlib.sha256(content).hexdigest()
         if sums.get(name) != found:
             raise ValueError(
-                f"{name} has the SHA-256 {found}, but {expected} says {sums.get(name, 'nothing about it')}; "
-                f"delete the folder with {SUMS} to fetch the treebank again, or correct the manifest"
+                f"{name} has the SHA-256 {found}, but {source} says {sums.get(name, 'nothing about it')}; "
+                f"delete the file to fetch it again, the folder with {SUMS} if the release has changed, "
+                "or correct the manifest"
             )
 
 

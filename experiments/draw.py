@@ -16,7 +16,7 @@ from experiments.diagram_svg import svg
 from experiments.diagram_text import STYLES, text
 from experiments.diagrams import Arc, arcs_of, compared, legend
 from experiments.files import write_whole
-from experiments.messages import failed
+from experiments.messages import failed, plain
 from experiments.sentences import Sentence, read
 
 EPILOG = """\
@@ -66,7 +66,7 @@ def _places(name: str, ids: dict[str, int], sentences: int) -> range:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
-    console = Console()
+    console = plain()
     try:
         sentences = read(options.trees)
         arcs = list(map(arcs_of, sentences))
@@ -85,16 +85,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         return failed("draw.py", error)
     if options.svg:
-        console.print(f"{len(places)} drawings in {options.svg}", highlight=False)
+        console.print(f"{len(places)} drawings in {options.svg}")
     return 0
 
 
 def _print(console: Console, title: str, sentence: Sentence, arcs: Sequence[Arc]) -> None:
     """The sentence's number, its drawing, and what colours mean, where there are some."""
-    console.print(title, style="bold", markup=False, highlight=False)
-    console.print(text(sentence.forms, arcs), soft_wrap=True)
+    console.print(title, style="bold")
+    console.print(text(sentence.forms, arcs))
     for kind, meaning in legend(arcs).items():
-        console.print(f"{kind}: {meaning}", style=STYLES[kind], markup=False, highlight=False)
+        console.print(f"{kind}: {meaning}", style=STYLES[kind])
     console.print()
 
 

@@ -10,16 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
-from rich.console import Console
-
 from experiments.chart_parsers import CHARTS
 from experiments.compiled import keep_programs
 from experiments.evaluation import Evaluation, evaluate
 from experiments.files import write_whole
 from experiments.members import Ensemble, Member
 from experiments.memory import keep_freed_memory
-from experiments.messages import failed
+from experiments.messages import failed, plain
 from experiments.run_treebank import treebank_of_run
+from experiments.runs import member_folders
 from experiments.sentences import Sentence, write_predictions
 from experiments.shapes import plan
 from experiments.tables import markdown
@@ -40,13 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     keep_freed_memory()
     keep_programs()
-    console = Console()
+    console = plain()
     try:
         text, folder = run(options)
     except (OSError, ValueError) as error:
         return failed("ensemble.py", error)
-    console.print(text, markup=False, highlight=False)
-    console.print(f"all in {folder}", highlight=False)
+    console.print(text)
+    console.print(f"all in {folder}")
     return 0
 
 
@@ -57,7 +56,13 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs on one treebank")
+    made.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="folders of finished runs on one treebank; of a run of --members, all of them",
+    )
     made.add_argument("--system", choices=CHARTS, help="whose trees to seek; default: mst, by scores the parsers' own")
     made.add_argument(
         "--by", choices=WAYS, nargs="+", default=["marginals"], help="one way, or one for each run; default: marginals"
@@ -75,10 +80,11 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> tuple[str, Path]:
     """Parse, write and report: the report, and the folder that it is in."""
-    names = [folder.name for folder in options.runs]
-    folders = {str(run) if names.count(run.name) > 1 else run.name: run for run in options.runs}
+    runs = [folder for run in options.runs for folder in member_folders(run) or [run]]
+    names = [run.name for run in runs]
+    folders = {str(run) if names.count(run.name) > 1 else run.name: run for run in runs}
     models = {name: TrainedModel.load(folder) for name, folder in folders.items()}
-    if len(models) < max(2, len(options.runs)):
+    if len(models) < max(2, len(runs)):
         raise ValueError("an ensemble takes two runs or more, each of them once")
     found = [
         treebank_of_run(model.config, folders[name], options.treebanks, options.version)

@@ -17,6 +17,7 @@ from experiments.decoding import Decoding
 from experiments.devices import Devices, agreed
 from experiments.evaluation import Evaluation, evaluate
 from experiments.lifting import decoded
+from experiments.messages import plain
 from experiments.page import write_page
 from experiments.parsers import check, parser_of
 from experiments.prediction import Predictions, Predictor
@@ -43,7 +44,7 @@ class Experiment:
         console: Console | None = None,
         devices: Devices | None = None,
     ) -> None:
-        self.console = console or Console()
+        self.console = console or plain()
         self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = parser_of(config)
         self.corpus = Corpus.of(treebank, config)
@@ -53,7 +54,7 @@ class Experiment:
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
         if config.start and not self.run.has_begun:
             start = TrainedModel.load(Path(config.start))
-            self.trainer.parameters = begun(self.trainer.parameters, self.corpus.vocabulary, start)
+            self.trainer.parameters = begun(self.trainer.parameters, self.corpus.vocabulary, config, start)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
         self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
@@ -111,7 +112,7 @@ class Experiment:
         speed = f"{entry['sentences_per_second']:6.0f} sentences/s"
         scores = f"loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
         line = f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {speed}  {scores}"
-        progress.console.print(line, highlight=False)
+        progress.console.print(line)
 
     def report(self, decoding: Decoding | None = None) -> Report:
         """Parse dev and test with the best checkpoint; write the model, the trees, report.md, .json and .html.

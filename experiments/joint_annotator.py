@@ -7,7 +7,7 @@ from experiments.annotator import Annotator, Warn
 from experiments.decoding import Decoding
 from experiments.members import Ensemble, Member
 from experiments.prediction import Tree
-from experiments.seeds import member_folders
+from experiments.runs import member_folders
 from experiments.sentences import Sentence
 from experiments.shapes import ladder
 from experiments.trained_model import TrainedModel
@@ -60,6 +60,12 @@ class JointAnnotator:
 
 
 def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
-    """The models in these folders, or of these runs; of a run of several members, theirs."""
+    """The models in these folders, or of these runs; of a run of several members, theirs.
+
+    Raises:
+        ValueError: one is given twice.
+    """
     places = [place for folder in folders for place in member_folders(folder) or [folder]]
+    if twice := next((place for number, place in enumerate(places) if place in places[:number]), None):
+        raise ValueError(f"{twice} is given twice: models that parse together count once each")
     return {str(place): TrainedModel.load(place) for place in places}

@@ -8,12 +8,20 @@ from structdep.pseudo_projective import Scheme, decode, encode
 
 
 def encoded(sentences: Sequence[Sentence], scheme: Scheme) -> list[Sentence]:
-    """The sentences with projective trees, and relations that tell what was lifted."""
-    trees = (encode(sentence.heads, sentence.deprels, scheme) for sentence in sentences)
-    return [
-        replace(sentence, heads=tree.heads, deprels=tree.deprels)
-        for sentence, tree in zip(sentences, trees, strict=True)
-    ]
+    """The sentences with projective trees, and relations that tell what was lifted.
+
+    Raises:
+        ValueError: relations that could be taken for such.
+    """
+    return [_encoded(number, sentence, scheme) for number, sentence in enumerate(sentences, start=1)]
+
+
+def _encoded(number: int, sentence: Sentence, scheme: Scheme) -> Sentence:
+    try:
+        tree = encode(sentence.heads, sentence.deprels, scheme)
+    except ValueError as error:
+        raise ValueError(f"sentence {number} ({sentence.sent_id or 'no sent_id'}): {error}") from None
+    return replace(sentence, heads=tree.heads, deprels=tree.deprels)
 
 
 def decoded(heads: Heads, deprels: Sequence[tuple[str, ...]], scheme: Scheme) -> tuple[Heads, list[tuple[str, ...]]]:

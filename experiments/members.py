@@ -1,6 +1,7 @@
 """The parsers of an ensemble: what each says of a batch (scores, arcs that it believes in, relations), and all do."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from typing import Any
 
 import jax
@@ -104,7 +105,7 @@ class Ensemble:
             told = f"{len(members)} parsers take one way for all, or marginals or votes for each"
             raise ValueError(f"--by {' '.join(by)}: {told}")
         self.weights = weights or [1.0] * len(members)
-        if len(self.weights) != len(members) or min(self.weights) <= 0:
+        if len(self.weights) != len(members) or not all(0 < weight < inf for weight in self.weights):
             told = " ".join(f"{weight:g}" for weight in self.weights)
             raise ValueError(f"--weights {told}: {len(members)} parsers take {len(members)} numbers above 0")
         if len({member.model.vocabulary.deprels for member in members}) > 1:

@@ -19,6 +19,7 @@ from experiments.files import write_whole
 from experiments.prediction import Predictions
 from experiments.run_figures import by_arc, curve
 from experiments.sentences import Sentence, read
+from experiments.tables import shown
 
 WORST, RELATIONS = 10, 16
 """Sentences that are drawn, and relations that have a row among the confusions."""
@@ -89,7 +90,7 @@ def _results(evaluations: Mapping[str, Evaluation]) -> str:
     for split, found in evaluations.items():
         exact = 100 * found.exact / found.sentences
         scores = (*found.conll18.values(), 100 * found.all.las, 100 * found.groups["crossing"].uas, exact)
-        rows.append([split, str(found.sentences), str(found.all.total), *(f"{score:.2f}" for score in scores)])
+        rows.append([split, str(found.sentences), str(found.all.total), *map(shown, scores)])
     header = (
         "",
         "sentences",

@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from rich.console import Console
-
 from experiments.annotator import GIB, Annotator, Warn
 from experiments.compiled import keep_programs
 from experiments.decoding import DECODERS, Decoding
 from experiments.joint_annotator import JointAnnotator, models_in
 from experiments.memory import keep_freed_memory
-from experiments.messages import failed
+from experiments.messages import failed, plain
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, from_words, stream, text_lines, with_tree
 
@@ -73,7 +71,7 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
     keep_freed_memory()
     keep_programs()
     source, sink = source or sys.stdin.buffer, sink or sys.stdout.buffer
-    errors = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+    errors = plain(stderr=True)
     decoding = Decoding(
         options.decode, options.confidence, options.beam, options.k_best, options.constraints, options.single_root
     )
@@ -82,8 +80,9 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
             raise ValueError("--constraints with --text: text has no heads; leave one of them out")
         annotator = annotator_of(options, decoding, lambda text: errors.print(f"parse.py: {text}"))
         for group in groups(read(source, options)):
-            for sentence, trees in zip(group, annotator(group), strict=True):
-                sink.write(written(sentence, trees, decoding.k_best).encode())
+            first = annotator.done + 1
+            for number, (sentence, trees) in enumerate(zip(group, annotator(group), strict=True), first):
+                sink.write(written(number, sentence, trees, decoding).encode())
             sink.flush()
     except BrokenPipeError:
         # Who reads has had enough; nothing more is to be flushed at exit.
@@ -127,15 +126,20 @@ def groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     yield from [group] * bool(group)
 
 
-def written(sentence: Sentence, trees: Sequence[Tree], k_best: int) -> str:
-    """The sentence as CoNLL-U, once for each tree."""
+def written(number: int, sentence: Sentence, trees: Sequence[Tree], decoding: Decoding) -> str:
+    """The sentence as CoNLL-U, once for each tree. Raises ValueError where there is none."""
+    if not trees:
+        one = " with a single root" if decoding.single_root else ""
+        raise ValueError(
+            f"sentence {number} ({sentence.sent_id or 'no sent_id'}): no tree{one} has the heads it comes with"
+        )
     return "".join(
         with_tree(
             sentence,
             tree.heads,
             tree.deprels,
             None if tree.confidence is None else tree.confidence.misc(),
-            [f"# tree = {rank} of {len(trees)}"] * (k_best > 1),
+            [f"# tree = {rank} of {len(trees)}"] * (decoding.k_best > 1),
         )
         for rank, tree in enumerate(trees, start=1)
     )

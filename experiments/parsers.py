@@ -98,8 +98,6 @@ def check(config: Config, decoding: Decoding) -> None:
 
 
 def _check_members(config: Config, decoding: Decoding) -> None:
-    if config.members < 1:
-        raise ValueError(f"--members {config.members}: expected 1, or more that parse together")
     if config.members > 1 and config.pseudo_projective:
         raise ValueError("--members with --pseudo-projective: relations that stand for arcs cannot be summed")
     if config.members > 1 and decoding != Decoding():

@@ -10,17 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from experiments.calibration import Calibration
 from experiments.config import Config
 from experiments.decoding import Decoding
 from experiments.evaluation import Evaluation
 from experiments.files import write_whole
-from experiments.messages import failed
+from experiments.messages import failed, plain
 from experiments.page import write_page
 from experiments.run_treebank import treebank_of_run
-from experiments.tables import markdown
+from experiments.tables import markdown, shown
 
 
 @dataclass(frozen=True)
@@ -82,10 +80,10 @@ class Report:
     def _scores(self, split: str) -> str:
         evaluation = self.evaluations[split]
         rows = [
-            (name, f"{counts.total}", f"{100 * counts.uas:.2f}", f"{100 * counts.las:.2f}")
+            (name, f"{counts.total}", shown(100 * counts.uas), shown(100 * counts.las))
             for name, counts in evaluation.groups.items()
         ]
-        official = ", ".join(f"{metric} {score:.2f}" for metric, score in evaluation.conll18.items())
+        official = ", ".join(f"{metric} {shown(score)}" for metric, score in evaluation.conll18.items())
         tags = "".join(f"\n\nRight tags, {name}: {share:.2f} %." for name, share in evaluation.tags.items())
         return (
             f"## {split}\n\n{markdown(('gold arcs', 'words', 'UAS', 'LAS'), rows)}\n\n"
@@ -131,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for folder in options.runs:
             for path in write_pages(folder, options.treebanks, options.version):
-                Console().print(str(path), highlight=False, soft_wrap=True)
+                plain().print(str(path))
     except (OSError, TypeError, ValueError) as error:
         return failed("report.py", error)
     return 0

@@ -157,6 +157,16 @@ def _uas(metrics: dict[str, float]) -> float:
     return metrics["uas"]
 
 
+def member_folder(run: Path, seed: int) -> Path:
+    """Where a run of several parsers has that of this seed."""
+    return run / f"seed-{seed}"
+
+
+def member_folders(run: Path) -> list[Path]:
+    """The folders of a run's members; none where it has trained one parser."""
+    return sorted(run.glob("seed-*/"))
+
+
 def settle(folder: Path, config: Config) -> None:
     """Write the configuration to a new folder; in an old one it must be the same."""
     path = folder / "config.json"

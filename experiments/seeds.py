@@ -15,7 +15,7 @@ from experiments.ensemble import evaluated, gains, together
 from experiments.page import write_page
 from experiments.processes import STOPPED, train_beside
 from experiments.report import Report, Training
-from experiments.runs import settle
+from experiments.runs import member_folder, settle
 from experiments.trained_model import TrainedModel
 from experiments.treebank import Treebank
 
@@ -45,9 +45,11 @@ class Members:
         """Train those that are not finished, so many at once; when one fails, no other is begun.
 
         Raises:
-            ValueError: one has failed; what it said was told.
+            ValueError: one has failed (what it said was told), or none is to be trained at once.
             KeyboardInterrupt: one was interrupted.
         """
+        if at_once < 1:
+            raise ValueError(f"--at-once {at_once}: expected 1 or more")
         statuses: dict[int, int] = {}
 
         def one(seed: int) -> None:
@@ -65,14 +67,20 @@ class Members:
             raise ValueError(f"seed {' and '.join(failed)} failed: when this is mended, the same command goes on")
 
     def _arguments(self, seed: int) -> list[str]:
-        own = "--members", "1", "--seed", str(seed), "--runs", str(self.folder), "--name", self._name(seed)
+        own = (
+            "--members",
+            "1",
+            "--seed",
+            str(seed),
+            "--runs",
+            str(self.folder),
+            "--name",
+            member_folder(self.folder, seed).name,
+        )
         return [*self.arguments, *own]
 
-    def _name(self, seed: int) -> str:
-        return f"{PREFIX}{seed}"
-
     def _missing(self) -> list[int]:
-        return [seed for seed in self.seeds if not self._is_finished(self.folder / self._name(seed))]
+        return [seed for seed in self.seeds if not self._is_finished(member_folder(self.folder, seed))]
 
     def _is_finished(self, folder: Path) -> bool:
         """Whether it has a report, and that of its last epoch: of no earlier one, after --minutes."""
@@ -84,7 +92,7 @@ class Members:
 
     def report(self) -> Report:
         """Parse dev and test; write the trees, report.md with what is gained over each member, .json and .html."""
-        folders = [self.folder / self._name(seed) for seed in self.seeds]
+        folders = [member_folder(self.folder, seed) for seed in self.seeds]
         splits = self.treebank.evaluated()
         models = {folder.name: TrainedModel.load(folder) for folder in folders}
         ensemble = together(models, splits.values(), ["marginals"], None)
@@ -96,14 +104,6 @@ class Members:
         report.write(self.folder, "")
         write_page(self.folder, "", splits)
         return report
-
-
-PREFIX = "seed-"
-
-
-def member_folders(run: Path) -> list[Path]:
-    """The folders of a run's members; none where it has trained one parser."""
-    return sorted(run.glob(f"{PREFIX}*/"))
 
 
 def _training(folders: Sequence[Path]) -> Training:

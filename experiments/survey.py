@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from experiments.demo_treebank import write_demo_treebank
 from experiments.files import write_whole
-from experiments.messages import failed
+from experiments.messages import failed, print_table
 from experiments.sentences import Sentence, read
 from experiments.tables import as_csv, markdown, shown
 from experiments.treebank import VARIABLE, find_treebank
@@ -49,7 +48,7 @@ def survey(
             draw(tables, options.out)
     except (OSError, ValueError) as error:
         return failed(program, error)
-    Console().print(_printed(name, rows))
+    print_table(_printed(name, rows))
     return 0
 
 

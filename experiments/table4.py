@@ -13,8 +13,6 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from rich.console import Console
-
 from experiments import messages, processes, ud
 from experiments.config import Config
 from experiments.files import write_whole
@@ -138,7 +136,9 @@ def main(arguments: Sequence[str] | None = None, train: Train = processes.train)
 
 
 def run(options: argparse.Namespace, train: Train) -> int:
-    console, failed = Console(), []
+    console, failed = messages.plain(), []
+    if options.collect and not finished(options.runs):
+        raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
     for number, command in enumerate(wanted, start=1):
         config = ud.config(ud.parser().parse_args(command))
@@ -150,9 +150,9 @@ def run(options: argparse.Namespace, train: Train) -> int:
         if status == STOPPED:
             break
         write(options)
-    console.print(write(options), markup=False, highlight=False, soft_wrap=True)
+    console.print(write(options))
     for name in failed:
-        console.print(f"failed: {name}", style="red", markup=False, highlight=False)
+        console.print(f"failed: {name}", style="red")
     return 1 if failed else 0
 
 

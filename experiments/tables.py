@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 
@@ -29,5 +30,12 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A cell: real numbers with two places."""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    """A cell: real numbers with two places, a dash where there is none.
+
+    Example:
+        >>> shown(84.736), shown(float("nan")), shown("mst")
+        ('84.74', '-', 'mst')
+    """
+    if isinstance(value, float):
+        return "-" if isnan(value) else f"{value:.2f}"
+    return str(value)

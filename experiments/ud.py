@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from rich.console import Console
-
 from experiments.compiled import keep_programs
 from experiments.config import Config, Tags
 from experiments.decoding import DECODERS, Decoding
@@ -20,7 +18,7 @@ from experiments.download import download
 from experiments.experiment import Experiment
 from experiments.following import follow
 from experiments.memory import keep_freed_memory
-from experiments.messages import failed
+from experiments.messages import failed, plain
 from experiments.parsers import LOSSES, PARSERS, check
 from experiments.pseudo_projective import SCHEMES
 from experiments.seeds import Members
@@ -154,7 +152,8 @@ def treebank(options: argparse.Namespace) -> Treebank:
 
 def config(options: argparse.Namespace) -> Config:
     """The configuration that the command line asks for."""
-    return Config(**{name: getattr(options, name) for name in CHOICES}).set(options.set)
+    chosen = {name: getattr(options, name) for name in CHOICES}
+    return Config(**chosen | {"start": options.start and str(Path(options.start))}).set(options.set)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_freed_memory()
     keep_programs()
     decoding = Decoding(options.decode, options.confidence, options.beam)
-    console = Console()
+    console = plain()
     try:
         chosen = config(options)
         check(chosen, decoding)
@@ -177,9 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = options.runs / (options.name or chosen.name)
         if chosen.members > 1:
             members = Members(chosen, found, folder, arguments)
-            members.train(
-                options.at_once, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True)
-            )
+            members.train(options.at_once, console.print)
             report = members.report()
         else:
             experiment = Experiment(chosen, found, folder, console, devices)
@@ -190,8 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from the last evaluation")
         return 130
-    console.print(report.to_markdown(), markup=False, highlight=False)
-    console.print(f"all in {folder.resolve()}", highlight=False)
+    console.print(report.to_markdown())
+    console.print(f"all in {folder.resolve()}")
     return 0
 
 

@@ -63,6 +63,20 @@ def test_a_second_download_needs_no_network_and_checks_the_sums(tmp_path: Path, 
         download("got", "2.5", tmp_path, base_url=url)
 
 
+def test_what_is_missing_is_fetched_again(tmp_path: Path, url: str) -> None:
+    first = download("got", "2.5", tmp_path, base_url=url)
+    sums, text = first.train.parent / SUMS, first.train.read_text()
+    lines = sums.read_text().splitlines(keepends=True)
+    for kept in ("".join(lines), "".join(line for line in lines if "-train" not in line), ""):
+        first.train.unlink()
+        sums.write_text(kept)
+        assert download("got", "2.5", tmp_path, base_url=url) == first
+        assert first.train.read_text() == text and sorted(sums.read_text().splitlines(keepends=True)) == sorted(lines)
+    sums.write_text("garbage\n")
+    with pytest.raises(ValueError, match=rf"{SUMS}: expected lines of a SHA-256 and a file name.* got 'garbage'"):
+        download("got", "2.5", tmp_path, base_url=url)
+
+
 def test_a_manifest_must_hold(tmp_path: Path, public: Path, url: str) -> None:
     files = sorted((public / REPOSITORY / "r2.0").iterdir())
     lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()} *UD_Gothic/{file.name}\n" for file in files]

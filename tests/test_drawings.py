@@ -144,6 +144,16 @@ def test_sentences_that_are_not_there_are_told(
     assert f"--sentences {name}: neither a sent_id nor in 1 to 100" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", ["x", "1.5", "nan"])
+def test_what_is_no_probability_is_told(
+    value: str, treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = flattened(read(treebank.dev), tmp_path / "dev.conllu")
+    path.write_text(path.read_text(encoding="utf-8").replace("ArcProb=0.5", f"ArcProb={value}"), encoding="utf-8")
+    assert draw.main([str(path)]) == 1
+    assert f"draw.py: ArcProb={value}: expected a probability" in capsys.readouterr().err
+
+
 @pytest.fixture
 def run(treebank: Treebank) -> Path:
     """A run's files without the run, beside the folder of the demonstration treebank."""

@@ -1,5 +1,6 @@
 """Several parsers as one."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,10 +85,15 @@ def test_a_majority_wins_and_the_gain_is_told(
         assert f"--by {' '.join(ways)}: 3 parsers take one way for all" in capsys.readouterr().err
     assert ensemble.main([*runs, "--weights", "1", "0.5"]) == 1
     assert "--weights 1 0.5: 3 parsers take 3 numbers above 0" in capsys.readouterr().err
+    assert ensemble.main([*runs, "--weights", "1", "nan", "1"]) == 1 and "above 0" in capsys.readouterr().err
     assert ensemble.main([*runs, "--by", "scores"]) == 1
     assert "--by scores takes parsers of one kind, not greedy-mh3, mst" in capsys.readouterr().err
     assert ensemble.main(runs[:1]) == 1 and ensemble.main([*runs[:1], str(tmp_path)]) == 1
     assert "takes two runs or more" in (told := capsys.readouterr().err) and "no model in" in told
+    for name, seed in (("one", 1), ("two", 2)):
+        shutil.move(tmp_path / name, tmp_path / "members" / f"seed-{seed}")
+    assert ensemble.main([str(tmp_path / "members"), *runs[2:]]) == 0
+    assert {"seed-1", "seed-2", "three"} < cells(capsys.readouterr().out.splitlines()).keys()
 
 
 def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences: list[Sentence]) -> None:

@@ -124,8 +124,10 @@ def test_a_run_begins_with_what_another_has_learned(
     fresh = named(experiment(treebank, tmp_path / "fresh", replace(config, start="")).trainer.start().parameters)
     for name, array in begun.items():
         assert (array == (fresh if name.startswith("['scorer']") else learned)[name]).all()
-    with pytest.raises(ValueError, match="other words and relations: give one of the same treebank"):
-        experiment(treebank, tmp_path / "other", replace(config, min_count=9))
+    with pytest.raises(ValueError, match=r"other words, tags or relations: .* same treebank, with min_count=2"):
+        experiment(treebank, tmp_path / "words", replace(config, min_count=9))
+    with pytest.raises(ValueError, match=f"that run has other sizes: write --set states={TINY.states}"):
+        experiment(treebank, tmp_path / "sizes", replace(config, states=2 * TINY.states))
     gone = replace(finished[0].config, start=str(tmp_path / "gone"))
     with pytest.raises(FileNotFoundError, match="no model in"):
         experiment(treebank, tmp_path / "new", gone)

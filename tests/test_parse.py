@@ -17,7 +17,7 @@ from experiments import parse
 from experiments.annotator import Annotator
 from experiments.decoding import Decoding
 from experiments.demo_treebank import write_demo_treebank
-from experiments.joint_annotator import JointAnnotator
+from experiments.joint_annotator import JointAnnotator, models_in
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, read, stream
 from experiments.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
@@ -116,6 +116,17 @@ def test_known_heads_stay_and_so_does_everything_else(folder: Path, capsys: pyte
     assert "sentence 1: eisner has no tree with these heads" in capsys.readouterr().err
 
 
+def test_what_comes_before_heads_that_no_tree_has_is_written(
+    sentences: list[Sentence], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random_model(replace(TINY, parser="mst"), sentences).save(tmp_path)
+    two_roots = "".join(f"{word}\tik\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in (1, 2))
+    status, text = parsed(tmp_path, f"{PARTIAL}# sent_id = b\n{two_roots}\n", "--constraints", "--single-root")
+    assert status == 1 and text == parsed(tmp_path, PARTIAL, "--constraints", "--single-root")[1]
+    told = "parse.py: sentence 3 (b): no tree with a single root has the heads it comes with"
+    assert capsys.readouterr().err.splitlines() == [told]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k_best", [1, 3])
 def test_trees_that_have_the_known_heads_are_probable_given_these(model: TrainedModel, k_best: int) -> None:
@@ -189,6 +200,11 @@ def test_sentences_too_long_for_all_models_are_parsed_by_the_first(sentences: li
         f"sentence {number} has words, too many for all models at once: parsed by the first alone (more: --memory)"
         for number in (1, 2)
     ]
+
+
+def test_a_model_that_is_given_twice_is_told(folder: Path) -> None:
+    with pytest.raises(ValueError, match="run is given twice: models that parse together count once"):
+        models_in([folder, folder])
 
 
 def assert_no_head_is_better(arcs: NDArray[np.float32], heads: NDArray[np.int32]) -> None:

@@ -84,12 +84,13 @@ def test_another_configuration_is_refused(treebank: Treebank, tmp_path: Path, co
     Members(CONFIG, treebank, tmp_path / "run", command)
     with pytest.raises(ValueError, match="members: 3, not 2"):
         Members(replace(CONFIG, members=3), treebank, tmp_path / "run", command)
+    with pytest.raises(ValueError, match="--at-once 0: expected 1 or more"):
+        Members(CONFIG, treebank, tmp_path / "run", command).train(0, pytest.fail)
 
 
 @pytest.mark.parametrize(
     ("config", "decoding", "told"),
     [
-        (Config(members=0), Decoding(), "--members 0: expected 1, or more"),
         (Config(members=2), Decoding("mbr"), "leave --decode"),
         (Config(members=2, parser="eisner", pseudo_projective="head"), Decoding(), "cannot be summed"),
     ],

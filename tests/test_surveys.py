@@ -1,6 +1,7 @@
 """What is counted in treebanks: transitions of sentences, and trees that come back from projective ones."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,8 @@ def test_what_does_not_come_back_is_counted(sentences: list[Sentence]) -> None:
     found = pseudo_projective.restoration([lost], "head")
     assert (found["lifted"], found["other trees"], found["other heads"]) == (1, 1, 1)
     assert pseudo_projective.restoration([lost], "head+path")["other trees"] == 0
+    with pytest.raises(ValueError, match=r"sentence 2 \(.*\): relations must not hold"):
+        encoded([lost, replace(lost, deprels=("acl|x",) * len(lost))], "head")
     (there,) = encoded([lost], "head")
     assert there.forms == lost.forms and there.deprels[0] == "a|b"
     assert decoded([there.heads], [there.deprels], "head")[0][0].tolist() == [2, 3, 0, 3, 4]

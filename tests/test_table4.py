@@ -84,6 +84,11 @@ def test_runs_of_any_name_and_configuration_are_collected(command: list[str], tm
     assert names == ["| mh3", "| mh3, epochs: 7", "| mst", "| mst, epochs: 7"]
 
 
+def test_nothing_to_collect(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert table4.main([*command, "--runs", str(tmp_path / "none"), "--collect"]) == 1
+    assert "table4.py: --collect: no run in" in capsys.readouterr().err
+
+
 def test_a_stop_ends_all(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert table4.main(command, lambda arguments: 130) == 1
     printed = capsys.readouterr().out

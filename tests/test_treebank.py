@@ -106,6 +106,8 @@ def test_what_does_not_fit_leaves_the_old_file(
         (0, "2-1\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the ID is '2-1', expected a number, a range"),
         (0, "2-3\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 2-3 stands before word 1 of 4, where it should begin"),
         (0, "1-5\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 1-5 ends behind the last word, 4"),
+        (0, f"{ROWS[0]}\n{ROWS[0]}", 7, "the range 1-2 begins within the one before, which ends with word 2"),
+        (5, "4.2\tbutelo\t_\t_\t_\t_\t_\t_\t_\t_", 11, r"the empty node 4\.2, expected 4\.1"),
         (5, "2.1\tbutelo\t_\t_\t_\t_\t_\t_\t_\t_", 11, "the empty node 2.1 stands behind word 4"),
         (2, "3\tta\tta\tDET\tD\t_\t3\tdet\t_\t_", 8, "the ID is 3, expected 2"),
         (2, "2\tta\tta\tDET\tD\t_\t_\tdet\t_\t_", 8, r"the head of word 2 \(ta\) is '_', expected a number in 0\.\.4"),

@@ -24,7 +24,7 @@ def mhk(k: int, transitions: bool = False) -> DeductionSystem:
     the tables of `reduce_scores`. MH_k derives a tree in several ways: sums over it are about derivations.
 
     Raises:
-        ValueError: k < 3, or transitions for k > 4.
+        ValueError: k is no whole number from 3 on, or transitions for k > 4.
 
     Example:
         >>> print(mhk(4))
@@ -38,9 +38,9 @@ def mhk(k: int, transitions: bool = False) -> DeductionSystem:
           H3[h1,h2,h3]  (arc[h1,h2] ⊕ arc[h3,h2])  ⊢  H2[h1,h3]
           goal  H2[0,n+1]
     """
-    if k < 3:
+    if not isinstance(k, int) or k < 3:
         raise ValueError(
-            f"MH_k needs k >= 3 heads an item, not {k}: mhk(3) gives the projective trees, mhk(4) is usual"
+            f"MH_k needs k >= 3 heads an item, not {k!r}: mhk(3) gives the projective trees, mhk(4) is usual"
         )
     if transitions and k > 4:
         raise ValueError(f"transitions are defined for mhk(3) and mhk(4), not for mhk({k}): score its arcs alone")

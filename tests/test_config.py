@@ -1,0 +1,43 @@
+"""What a run is: numbers that make no parser are told, and one run has one configuration."""
+
+import pytest
+
+from experiments import ud
+from experiments.config import COUNTS, RULES, Config
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("states=7", "an even number, half for each direction"),
+        ("states=0", "an even number"),
+        ("words_per_batch=0", "1 or more"),
+        ("graft=1.5", "a share, from 0 to 1"),
+        ("input_dropout=1", "a share, from 0 to less than 1"),
+        ("learning_rate=0", "a number above 0"),
+        ("learning_rate=nan", "a number above 0"),
+        ("clip=inf", "a number above 0"),
+        ("weight_decay=-1", "0 or more"),
+    ],
+)
+def test_numbers_that_make_no_parser_are_told(setting: str, expected: str) -> None:
+    name = setting.split("=")[0]
+    with pytest.raises(ValueError, match=rf"{name}=\S+: expected {expected}"):
+        Config().set([setting])
+
+
+@pytest.mark.parametrize("name", COUNTS.split())
+def test_counts_are_of_something(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}=0: expected 1 or more"):
+        Config(**{name: 0})
+
+
+def test_all_numbers_have_a_rule() -> None:
+    numbers = {name for name, value in vars(Config()).items() if isinstance(value, int | float)}
+    assert numbers == {name for names, *_ in RULES for name in names.split()}
+
+
+def test_a_folder_to_start_from_has_one_name() -> None:
+    chosen = [["--start", start] for start in ("runs/a", "runs/a/", "./runs//a")]
+    assert len({ud.config(ud.parser().parse_args(["--lang", "got", *start])) for start in chosen}) == 1
+    assert ud.config(ud.parser().parse_args(["--lang", "got"])).start == ""
