@@ -25,7 +25,7 @@ EPILOG = """\
 MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
 run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
 multiword tokens, empty nodes and all other columns stay as they are; HEAD and DEPREL are replaced. The output is UTF-8,
-each line ends in a line feed, and a byte order mark is dropped.
+each line ends in a line feed, a byte order mark is dropped, and comments between words move up to the others.
 """
 
 

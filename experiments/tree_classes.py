@@ -1,13 +1,16 @@
 """How many heads of a tree the nearest tree of a class lacks: by search, which is short where few are lost.
 
-Charts know it, too (`sd.nearest_tree`), but take long to compile, and as long for a tree that is in the class.
+Charts know it, too, but take long to compile, and as long for a tree that is in the class.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from heapq import heappop, heappush
-from itertools import combinations, count
+from itertools import combinations
 
+import jax.numpy as jnp
+
+import structdep as sd
 from structdep.trees import find_cycle
 
 Forest = tuple[int, ...]
@@ -60,9 +63,22 @@ def lost_in_one_endpoint_crossing(heads: Sequence[int]) -> int:
         >>> lost_in_one_endpoint_crossing([0, 0, 0, 1, 1]), lost_in_one_endpoint_crossing([0, 0, 0, 1, 2])
         (0, 1)
     """
-    return next(
-        lost for lost in count() if any(_completed(heads, removed) for removed in set(_removals(heads, lost, set())))
-    )
+    for lost in range(SEARCHED + 1):
+        if any(_completed(heads, removed) for removed in set(_removals(heads, lost, set()))):
+            return lost
+    return _lost_in_chart(heads)
+
+
+SEARCHED = 4
+"""A chart takes less time than the search for trees that have lost more heads."""
+
+
+def _lost_in_chart(heads: Sequence[int]) -> int:
+    """The same, from the tree with the most of these heads; one program for some lengths."""
+    words = len(heads)
+    nodes = 16 * (words // 16 + 1) + 1
+    own = jnp.zeros((nodes, nodes)).at[jnp.array(heads), jnp.arange(1, words + 1)].set(1)
+    return words - round(float(sd.one_endpoint_crossing(own, jnp.array(words))))
 
 
 def _removals(heads: Sequence[int], more: int, removed: Set[int]) -> Iterator[frozenset[int]]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from experiments import coverage
+from experiments import coverage, tree_classes
 from experiments.cores import core
 from experiments.demo_treebank import write_demo_treebank
 from experiments.sentences import read
@@ -47,12 +47,15 @@ def test_searches_agree_with_charts(k: int, words: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_search_for_1ec_trees_agrees_with_the_chart() -> None:
+def test_the_search_for_1ec_trees_agrees_with_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_classes, "SEARCHED", 10)
     trees = random_trees(np.random.default_rng(1), 10, 64)
     near = np.asarray(sd.nearest_tree(sd.charts.one_endpoint_crossing(), np.array(trees)))
     lost = (near != np.array(trees)).sum(-1).tolist()
     searched = [lost_in_one_endpoint_crossing(tree) for tree in trees]
     assert searched == [lost_in_one_endpoint_crossing(core(tree)) for tree in trees] == lost
+    monkeypatch.setattr(tree_classes, "SEARCHED", 1)
+    assert [lost_in_one_endpoint_crossing(tree) for tree in trees] == lost and max(lost) > 2
 
 
 def test_of_projective_trees_nothing_is_left() -> None:
