@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from structdep import charts, queries
 from structdep.constraints import Constraints
 from structdep.inside import inside
-from structdep.scores import LABEL, Tables, named, problem, wide
+from structdep.scores import LABEL, Tables, all_wide, named, problem, wide
 from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.spanning import SpanningTrees
 from structdep.systems import System
@@ -169,7 +169,12 @@ class TreeDistribution:
 
     def covariance(self, direction: Any) -> Any:
         """Of each score's use with the sum of `direction` over a tree, shaped as the scores: Hessian times vector."""
-        return jax.vjp(lambda scores: replace(self, scores=scores).marginals(), self.scores)[1](direction)[0]
+        scores, direction = all_wide(self.scores), all_wide(direction)
+        shapes, found = (jax.tree.map(jnp.shape, tables) for tables in (scores, direction))
+        if shapes != found:
+            raise ValueError(f"a direction has the shape of the scores, {shapes}, not {found}")
+        direction = jax.tree.map(lambda own, table: table.astype(own.dtype), scores, direction)
+        return jax.vjp(lambda scores: replace(self, scores=scores).marginals(), scores)[1](direction)[0]
 
     def _inside(self, semiring: Semiring) -> Any:
         return inside(self.system, self.scores, self.lengths, self._graded(semiring), self.constraints)
@@ -188,7 +193,7 @@ class TreeDistribution:
 
     def _tables(self) -> dict[str, jax.Array]:
         """The scores by name, in float32 or wider, those of arcs among them."""
-        tables = {name: wide(table) for name, table in named(self.scores).items()}
+        tables = {name: wide(name, table) for name, table in named(self.scores).items()}
         if "arc" in tables:
             return tables
         given = problem(self.system, tables, self.lengths)
@@ -208,7 +213,7 @@ class TreeDistribution:
         def each(leaf: Any) -> jax.Array:
             return jnp.broadcast_to(jnp.asarray(leaf), (*more, *jnp.shape(leaf)))
 
-        return jax.tree.map(each, own, is_leaf=lambda leaf: isinstance(leaf, list)) if more else own
+        return jax.tree.map(each, own, is_leaf=lambda leaf: isinstance(leaf, list | tuple)) if more else own
 
     def _obeying(self, trees: ArrayLike | Labelled) -> dict[str, jax.Array]:
         """The scores, -inf where a tree has another head, or another label."""

@@ -160,15 +160,16 @@ def run_chart(
         return empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value")
 
     def parse(state: tuple[Arrays, jax.Array], group: tuple[Any, ...]) -> tuple[Any, tuple[Any, Arrays]]:
-        """A group fills the charts of the one before, which are emptied only where that had wild scores.
+        """A group fills the charts of the one before, which are emptied only where these may hold infinity or NaN.
 
         A product that reads what is not yet filled anew is zero all the same: the item beside has a span of negative
-        width, and no group fills that. But infinity and NaN would stay.
+        width, and no group fills that. But infinity and NaN would stay: of wild scores, or of what products there are
+        in semirings where they do not add.
         """
         charts, wild = jax.lax.stop_gradient(state)
         charts = jax.lax.fori_loop(0, wild.astype(jnp.int32), lambda *_: empty(), charts)
         charts, result = _parse(made, layout, semiring, want, charts, *group)
-        return (charts, ~is_tame(group[0])), result
+        return (charts, ~is_tame(group[0]) if semiring.additive else jnp.array(True)), result
 
     layout = made.layout(nodes - 1, _lanes(made, want, size))
     if groups == 1 and batch:

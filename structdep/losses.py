@@ -1,6 +1,7 @@
 """Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores.
 
-`constraints` are on the trees that compete with the gold tree, which has to obey them itself.
+`constraints` are on the trees that compete with the gold tree, which has to obey them itself. Sentences without words
+lose nothing; a gold tree that is forbidden (-inf) is infinitely bad, with derivatives 0.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def hinge(
         Array(2., dtype=float32)
     """
     worst = inside(system, scores, lengths, CostAugmented(heads, weight), constraints)
-    return jnp.maximum(worst - gold_score(system, scores, heads, lengths, MaxPlus()), 0)
+    return jnp.maximum(_above(worst, gold_score(system, scores, heads, lengths, MaxPlus()), lengths), 0)
 
 
 def softmax_margin(
@@ -58,7 +59,7 @@ def softmax_margin(
         Array(2.4076, dtype=float32)
     """
     total = inside(system, scores, lengths, CostAugmented(heads, weight, LogSum), constraints)
-    return total - gold_score(system, scores, heads, lengths, LogSum())
+    return _above(total, gold_score(system, scores, heads, lengths, LogSum()), lengths)
 
 
 def risk(
@@ -105,7 +106,14 @@ def nll(
         gold = inside(system, scores, lengths, LogSum, heads)
     else:
         gold = gold_score(system, scores, heads, lengths, LogSum())
-    return inside(system, scores, lengths, LogSum, constraints) - gold
+    return _above(inside(system, scores, lengths, LogSum, constraints), gold, lengths)
+
+
+def _above(total: jax.Array, gold: jax.Array, lengths: ArrayLike | None) -> jax.Array:
+    """`total` - `gold`: infinite where the gold tree is forbidden, and 0 for sentences without words."""
+    forbidden = jnp.isneginf(gold)
+    above = jnp.where(forbidden, jnp.inf, jnp.where(forbidden, 0, total) - jnp.where(forbidden, 0, gold))
+    return above if lengths is None else jnp.where(jnp.asarray(lengths) > 0, above, 0)
 
 
 def gold_score(

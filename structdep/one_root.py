@@ -26,15 +26,44 @@ def derivation(
 
 
 def _best(system: System, semiring: object, tables: Tables, lengths: jax.Array) -> tuple[jax.Array, Tables]:
-    """With root arcs so dear that no other scores can make up for one."""
+    """With root arcs so dear that a best tree has one: at any such price it is the best of those that have one.
+
+    A price that no other scores can make up for is greater than all of them together, so that it drowns small ones
+    where others are very low, as those of masks are: prices begin low, and go up where the best tree has more roots.
+    """
     if not isinstance(semiring, MaxPlus):
         raise ValueError(f"argmax with single_root needs MaxPlus or CostAugmented, not {type(semiring).__name__}")
     arcs = tables["arc"]
-    price = 1 + arcs.shape[-1] * jnp.stack([_spread(table) for table in tables.values()]).sum(0)
-    dear = tables | {"arc": arcs.at[:, 0].add(-price[:, None])}
-    _, uses = run(system, semiring, "best", dear, lengths)
+    most = 1 + arcs.shape[-1] * jnp.stack([_spread(table) for table in tables.values()]).sum(0)
+
+    def dearer(state: tuple[jax.Array, Tables]) -> tuple[jax.Array, Tables]:
+        price = jnp.where(_roots(state[1]) > 1, jnp.minimum(STEP * state[0], most), state[0])
+        dear = tables | {"arc": arcs.at[:, 0].add(-price[:, None])}
+        return price, run(system, semiring, "best", dear, lengths)[1]
+
+    def is_low(state: tuple[jax.Array, Tables]) -> jax.Array:
+        return jnp.any((_roots(state[1]) > 1) & (state[0] < most))
+
+    two_roots = jax.tree.map(lambda table: jnp.full_like(table, 2), tables)
+    _, uses = jax.lax.while_loop(is_low, dearer, (jnp.minimum(_least_price(arcs), most) / STEP, two_roots))
     value = sum(_sum(jnp.where(uses[name] > 0, table * uses[name], 0)) for name, table in tables.items())
-    return jnp.where(uses["arc"][:, 0].sum(-1) == 1, value, -jnp.inf), uses
+    return jnp.where(_roots(uses) == 1, value, -jnp.inf), uses
+
+
+STEP = 8
+"""How much dearer root arcs become where a best tree has more than one."""
+
+
+def _least_price(arcs: jax.Array) -> jax.Array:
+    """What it may cost to hang a word on another in the place of the root, in each sentence."""
+    root, others = arcs[:, 0], arcs[:, 1:].max(-2)
+    gain = jnp.where(jnp.isfinite(root) & jnp.isfinite(others), root - others, 0)
+    return 1 + jnp.maximum(gain.max(-1), 0)
+
+
+def _roots(uses: Tables) -> jax.Array:
+    """How many words depend on the root, in each sentence."""
+    return uses["arc"][:, 0].sum(-1)
 
 
 def _spread(table: jax.Array) -> jax.Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
 from structdep.inside import flat, inside
-from structdep.scores import Problem, Tables, problem, wide
+from structdep.scores import Problem, Tables, all_wide, problem
 from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.systems import System, run
@@ -130,7 +130,7 @@ def marginals(
                [0.    , 0.    , 0.3333],
                [0.    , 0.3333, 0.    ]], dtype=float32)
     """
-    return jax.grad(lambda s: inside(system, s, lengths, semiring, constraints).sum())(jax.tree.map(wide, scores))
+    return jax.grad(lambda s: inside(system, s, lengths, semiring, constraints).sum())(all_wide(scores))
 
 
 def nearest_tree(system: System, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:

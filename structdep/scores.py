@@ -34,7 +34,10 @@ class Problem(NamedTuple):
     labels: jax.Array | None = None
 
     def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
-        """The tables as values of a semiring, labels summed."""
+        """The tables as values of a semiring, labels summed. Raises ValueError for numbers of what is not scored."""
+        scored = {*self.tables, *([] if self.labels is None else [LABEL])}
+        if other := sorted(semiring.names - scored):
+            raise ValueError(f"{type(semiring).__name__} has numbers for {other}, but scored are {sorted(scored)}")
         lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
         if self.labels is not None:
             lifted["arc"] = semiring.times(lifted["arc"], semiring.sum(semiring.lift(LABEL, self.labels), -1))
@@ -75,7 +78,7 @@ def problem(
             raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
         tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
     masked = {name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}
-    return Problem(masked, lengths, None if labels is None else _fit_labels(labels, masked["arc"]))
+    return Problem(masked, lengths, None if labels is None else _fit_labels(labels, words, masked["arc"]))
 
 
 def named(scores: Tables) -> dict[str, ArrayLike]:
@@ -90,38 +93,47 @@ def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
         raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
     if jax.config.jax_debug_nans:  # type: ignore[attr-defined]
         _refuse_nan(name, scores)
-    table = jnp.asarray(scores)
-    if not jnp.issubdtype(table.dtype, jnp.floating):
-        raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
-    return _numbers(table)
+    return _numbers(name, scores)
 
 
 def _labels(scores: ArrayLike) -> jax.Array:
-    table = jnp.asarray(scores)
-    if not jnp.issubdtype(table.dtype, jnp.floating):
-        raise TypeError(f"scores {LABEL!r} must be floating point, not {table.dtype}")
-    if table.ndim < 3 or table.shape[-3] != table.shape[-2]:
+    table = _numbers(LABEL, scores)
+    if table.ndim < 3 or table.shape[-3] != table.shape[-2] or not table.shape[-1]:
         raise ValueError(
             f"scores {LABEL!r} have shape {table.shape}, expected [*batch, n+1, n+1, labels]: {CONVENTION}"
         )
-    return _numbers(table)
+    return table
 
 
-def _numbers(table: jax.Array) -> jax.Array:
+def _numbers(name: str, scores: ArrayLike) -> jax.Array:
     """In float32 or wider, with NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
-    table = wide(table)
+    table = wide(name, scores)
     return jnp.where(jnp.isposinf(table), jnp.nan, table)
 
 
-def wide(table: ArrayLike) -> jax.Array:
-    """The scores in float32, or wider if they are."""
-    return jnp.asarray(table).astype(jnp.promote_types(jnp.asarray(table).dtype, jnp.float32))
+def wide(name: str, scores: ArrayLike) -> jax.Array:
+    """The scores in float32, or wider if they are. Raises TypeError if they are no floating-point numbers."""
+    table = jnp.asarray(scores)
+    if not jnp.issubdtype(table.dtype, jnp.floating):
+        raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
+    return table.astype(jnp.promote_types(table.dtype, jnp.float32))
 
 
-def _fit_labels(labels: jax.Array, arcs: jax.Array) -> jax.Array:
+def all_wide(scores: Tables) -> Any:
+    """The scores as arrays of float32 or wider: one, or by name."""
+    if isinstance(scores, Mapping):
+        return {name: wide(name, table) for name, table in scores.items()}
+    return wide("arc", scores)
+
+
+def _fit_labels(labels: jax.Array, words: int, arcs: jax.Array) -> jax.Array:
     """Scores of labels beside the masked scores of arcs: as many nodes, and -inf where no arc can be."""
-    if labels.ndim != arcs.ndim + 1 or labels.shape[:-3] != arcs.shape[:-2]:
-        raise ValueError(f"scores {LABEL!r} {labels.shape} and 'arc' {arcs.shape} do not have the same batch")
+    batch = arcs.shape[:-2]
+    if labels.shape[:-1] != (*batch, words + 1, words + 1):
+        raise ValueError(
+            f"scores {LABEL!r} have shape {labels.shape}, expected {(*batch, words + 1, words + 1)} and labels: "
+            f"the other scores are of a batch {batch} of sentences with up to {words} words"
+        )
     missing = arcs.shape[-1] - labels.shape[-2]
     labels = jnp.pad(labels, [(0, 0)] * (labels.ndim - 3) + [(0, missing), (0, missing), (0, 0)])
     return jnp.where(jnp.isneginf(arcs)[..., None], -jnp.inf, labels).astype(arcs.dtype)

@@ -38,7 +38,7 @@ class Stacks(NamedTuple):
         depth = jnp.take_along_axis(self.sizes, kinds, axis=0, mode="clip") + earlier.sum(1)
         depth = jnp.where(wanted, depth, self.cells.shape[1])[:, None]
         column, batch = jnp.arange(cells.shape[1])[:, None], jnp.arange(cells.shape[2])
-        pushed = self.cells.at[kinds[:, None], depth, column, batch].set(cells, mode="drop")
+        pushed = self.cells.at[kinds[:, None], depth, column, batch].set(cells.astype(self.cells.dtype), mode="drop")
         more = wanted & (kinds == jnp.arange(len(self.sizes))[:, None, None])
         return Stacks(pushed, self.sizes + more.sum(1))
 

@@ -1,6 +1,7 @@
 """MH_k: multi-headed spans, at most k heads each (Gómez-Rodríguez, Carroll, Weir 2011)."""
 
 from collections.abc import Sequence
+from numbers import Integral
 
 from structdep.charts.configurations import reduce, reduce_scores, shift
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Product, Score, arc, either, indices, n
@@ -38,7 +39,7 @@ def mhk(k: int, transitions: bool = False) -> DeductionSystem:
           H3[h1,h2,h3]  (arc[h1,h2] ⊕ arc[h3,h2])  ⊢  H2[h1,h3]
           goal  H2[0,n+1]
     """
-    if not isinstance(k, int) or k < 3:
+    if not isinstance(k, Integral) or k < 3:
         raise ValueError(
             f"MH_k needs k >= 3 heads an item, not {k!r}: mhk(3) gives the projective trees, mhk(4) is usual"
         )

@@ -125,5 +125,5 @@ def _improve(made: Parts, heads: jax.Array, swaps: int, single_root: bool) -> ja
 
 
 def _shaped(made: Parts, heads: jax.Array) -> jax.Array:
-    heads = heads.reshape(*made.lengths.shape, -1)
+    heads = heads.reshape(*made.lengths.shape, heads.shape[-1])
     return jnp.where(jnp.arange(heads.shape[-1]) < made.lengths[..., None], heads, 0)

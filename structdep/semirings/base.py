@@ -49,6 +49,11 @@ class Semiring:
     separable: ClassVar[bool] = False
     zero: ClassVar[Any] = -jnp.inf
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The scores for which the semiring has numbers of its own."""
+        return frozenset()
+
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
         return jax.tree.map(lambda zero: jnp.full(shape, zero, dtype), self.zero)
 

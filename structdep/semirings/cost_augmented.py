@@ -33,6 +33,10 @@ class CostAugmented(Semiring):
     def idempotent(self) -> bool:  # type: ignore[override]
         return self.chart().idempotent
 
+    @property
+    def names(self) -> frozenset[str]:
+        return instance(self.base).names
+
     def lift(self, name: str, table: jax.Array) -> Value:
         return instance(self.base).lift(name, self._with_cost(table) if name == "arc" else table)
 

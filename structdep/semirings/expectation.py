@@ -26,8 +26,11 @@ class Moments(NamedTuple):
 class Expectation(Semiring):
     """Mean and variance of Σ `quantities` over the scores that a derivation uses (Eisner 2002; Li, Eisner 2009).
 
-    `quantities` are finite tables, named and shaped as the scores are; absent ones are 0. Values are log-weight, mean
-    and variance: independent parts add up, alternatives mix.
+    `quantities` are tables, named and shaped as the scores are, finite where scores are; absent ones are 0. Values are
+    log-weight, mean and variance: independent parts add up, alternatives mix.
+
+    Raises:
+        TypeError, ValueError: by what computes with it, if quantities have no names, or other names or shapes.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -44,12 +47,24 @@ class Expectation(Semiring):
     def ones(self, shape: Sequence[int], dtype: Any) -> Moments:
         return Moments(*(jnp.zeros(shape, dtype) for _ in Moments._fields))
 
+    @property
+    def names(self) -> frozenset[str]:
+        if not isinstance(self.quantities, Mapping | None):
+            raise TypeError(
+                f'quantities are tables by name, such as {{"arc": ..}}, not {type(self.quantities).__name__}'
+            )
+        return frozenset(self.quantities or ())
+
     def lift(self, name: str, table: jax.Array) -> Moments:
         quantity = jnp.asarray((self.quantities or {}).get(name, 0.0), table.dtype)
-        if quantity.ndim:
-            sizes = zip(quantity.shape, table.shape[table.ndim - quantity.ndim :], strict=True)
+        sizes = list(zip(quantity.shape[::-1], table.shape[::-1], strict=False))[::-1]
+        # Where a system looks at a sentinel, tables have one node more than those of arcs that are given.
+        if quantity.ndim > table.ndim or any(own not in (1, full, full - 1) for own, full in sizes):
+            raise ValueError(f"quantities {name!r} have shape {quantity.shape}, expected that of the scores")
+        if sizes:
             quantity = jnp.pad(quantity, [(0, 0 if own == 1 else full - own) for own, full in sizes])
-        return Moments(table, jnp.broadcast_to(quantity, table.shape), jnp.zeros_like(table))
+        quantity = jnp.where(jnp.isneginf(table), 0, jnp.broadcast_to(quantity, table.shape))
+        return Moments(table, quantity, jnp.zeros_like(table))
 
     def chart(self) -> Semiring:
         return Expectation(None)

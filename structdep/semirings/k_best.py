@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from functools import partial, reduce
 from itertools import product
+from operator import index
 from typing import Any, ClassVar
 
 import jax
@@ -34,6 +35,10 @@ class KBest(Semiring):
     additive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "k", index(self.k))
+        except TypeError:
+            raise TypeError(f"the k best derivations are a whole number, not {self.k!r}") from None
         if self.k < 1:
             raise ValueError(f"the k best derivations are one or more, not {self.k}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from math import prod
 from typing import ClassVar
 
 import jax
@@ -29,7 +30,7 @@ class MaxPlus(Semiring):
         """The greatest element; its derivative is that of the first among equals."""
         axes = (axis,) if isinstance(axis, int) else axis
         rows = jnp.moveaxis(a, axes, range(len(axes)))
-        rows = rows.reshape(-1, *rows.shape[len(axes) :])
+        rows = rows.reshape(prod(rows.shape[: len(axes)]), *rows.shape[len(axes) :])
         return jnp.take_along_axis(rows, jnp.argmax(rows, axis=0, keepdims=True), axis=0)[0]
 
     def fold(self, read: Reader, stage: Stage = at_once) -> jax.Array:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import jax
 
-from structdep.semirings.base import Semiring, Value, semiring
+from structdep.semirings.base import Semiring, Value, instance, semiring
 
 
 @semiring
@@ -16,38 +16,51 @@ class Pair(Semiring):
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
-        >>> sd.eisner(jnp.zeros((3, 3)), semiring=sd.Pair(sd.MaxPlus(), sd.LogSum()))
+        >>> sd.eisner(jnp.zeros((3, 3)), semiring=sd.Pair(sd.MaxPlus, sd.LogSum))
         (Array(0., dtype=float32), Array(1.0986123, dtype=float32))
     """
 
-    first: Semiring
-    second: Semiring
+    first: Semiring | type[Semiring]
+    second: Semiring | type[Semiring]
     additive: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", instance(self.first))
+        object.__setattr__(self, "second", instance(self.second))
+
+    @property
+    def both(self) -> tuple[Semiring, Semiring]:
+        """The two semirings."""
+        return instance(self.first), instance(self.second)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.both[0].names | self.both[1].names
 
     @property
     def zero(self) -> Any:
-        return (self.first.zero, self.second.zero)
+        return (self.both[0].zero, self.both[1].zero)
 
     def zero_of(self, value: Value) -> Any:
-        return self.first.zero_of(value[0]), self.second.zero_of(value[1])
+        return self.both[0].zero_of(value[0]), self.both[1].zero_of(value[1])
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
-        return self.first.zeros(shape, dtype), self.second.zeros(shape, dtype)
+        return self.both[0].zeros(shape, dtype), self.both[1].zeros(shape, dtype)
 
     def ones(self, shape: Sequence[int], dtype: Any) -> Value:
-        return self.first.ones(shape, dtype), self.second.ones(shape, dtype)
+        return self.both[0].ones(shape, dtype), self.both[1].ones(shape, dtype)
 
     def lift(self, name: str, table: jax.Array) -> Value:
-        return self.first.lift(name, table), self.second.lift(name, table)
+        return self.both[0].lift(name, table), self.both[1].lift(name, table)
 
     def chart(self) -> Semiring:
-        return Pair(self.first.chart(), self.second.chart())
+        return Pair(self.both[0].chart(), self.both[1].chart())
 
     def lower(self, value: Value) -> Any:
-        return self.first.lower(value[0]), self.second.lower(value[1])
+        return self.both[0].lower(value[0]), self.both[1].lower(value[1])
 
     def times(self, a: Value, b: Value) -> Value:
-        return self.first.times(a[0], b[0]), self.second.times(a[1], b[1])
+        return self.both[0].times(a[0], b[0]), self.both[1].times(a[1], b[1])
 
     def sum(self, a: Value, axis: int | tuple[int, ...]) -> Value:
-        return self.first.sum(a[0], axis), self.second.sum(a[1], axis)
+        return self.both[0].sum(a[0], axis), self.both[1].sum(a[1], axis)

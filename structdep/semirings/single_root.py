@@ -35,6 +35,10 @@ class SingleRoot(Semiring):
         return instance(self.base)
 
     @property
+    def names(self) -> frozenset[str]:
+        return self._base.names
+
+    @property
     def zero(self) -> Any:
         return (self._base.zero, self._base.zero)
 

@@ -106,7 +106,7 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
             value = _value(base := instance(semiring.base), semiring.join(arcs), lengths, True)
             return base.zeros(lengths.shape, jax.tree.leaves(value)[0].dtype), value
         case Pair():
-            parts = zip((semiring.first, semiring.second), arcs, strict=True)
+            parts = zip(semiring.both, arcs, strict=True)
             return tuple(_value(part, own, lengths, single_root) for part, own in parts)
         case Expectation():
             return _moments(arcs, lengths, single_root)

@@ -50,9 +50,9 @@ def k_best_trees(
     def take(state: tuple[Part, Part], place: jax.Array) -> tuple[tuple[Part, Part], Part]:
         best, pool = state
         pool = jax.tree.map(lambda leaf, new: leaf.at[place].set(new), pool, _split(arcs, lengths, single_root, best))
-        scores = pool.score.reshape(-1, batch)
+        scores = pool.score.reshape(k * (nodes - 1), batch)
         number = (jnp.argmax(scores, 0), jnp.arange(batch))
-        following = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[number], pool)
+        following = jax.tree.map(lambda leaf: leaf.reshape(k * (nodes - 1), *leaf.shape[2:])[number], pool)
         return (following, pool._replace(score=scores.at[number].set(-jnp.inf).reshape(pool.score.shape))), best
 
     _, taken = lax.scan(take, (whole, pool), jnp.arange(k))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from numbers import Integral
 from typing import NamedTuple
 
 import jax
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from structdep.transitions.configuration import Configuration, apply, legal, start
 from structdep.transitions.notation import TransitionSystem
-from structdep.transitions.runs import Parse, as_pytree, checked_lengths, checked_scores, ranks, tree
+from structdep.transitions.runs import Parse, checked, checked_scores, ranks, tree
 from structdep.transitions.scorers import Scorer
 
 
@@ -43,9 +44,9 @@ def beam_search(
         >>> beam_search(arc_hybrid(), scorer, jnp.array(3), 3, 2, normalize=True).scores.round(4)
         Array(-2.1972, dtype=float32)
     """
-    if width < 1:
-        raise ValueError(f"a beam needs width >= 1, not {width}")
-    return _beam_search(system, as_pytree(scorer), checked_lengths(lengths, words), words, width, normalize)
+    if not isinstance(width, Integral) or width < 1:
+        raise ValueError(f"a beam needs a whole width >= 1, not {width!r}")
+    return _beam_search(system, *checked(system, scorer, lengths, words), words, width, normalize)
 
 
 @partial(jax.jit, static_argnames=("system", "words", "width", "normalize"))
@@ -62,7 +63,7 @@ def _beam_search(
             scores = jax.nn.log_softmax(scores, where=allowed)
         ended = beam.runs.is_final[..., None]
         waits = ended & (jnp.arange(moves) == 0)
-        totals = (beam.totals[..., None] + jnp.where(ended, 0, scores)).reshape(*lengths.shape, -1)
+        totals = (beam.totals[..., None] + jnp.where(ended, 0, scores)).reshape(*lengths.shape, width * moves)
         allowed = beam.exists[..., None] & (allowed | waits)
         rank, best = lax.top_k(ranks(totals, allowed.reshape(totals.shape)), width)
         parents: Beam = jax.tree.map(lambda leaf: _rows(leaf, best // moves), beam)

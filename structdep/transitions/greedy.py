@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structdep.transitions.configuration import Configuration, apply, legal, start
 from structdep.transitions.notation import TransitionSystem
-from structdep.transitions.runs import Parse, as_pytree, checked_lengths, checked_scores, ranks, tree
+from structdep.transitions.runs import Parse, checked, checked_scores, ranks, tree
 from structdep.transitions.scorers import Scorer
 
 State = tuple[Configuration, jax.Array, jax.Array]
@@ -39,7 +39,7 @@ def greedy(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: 
         >>> greedy(arc_hybrid(), scorer, jnp.array(3), 3)
         Parse(heads=Array([2, 3, 0], dtype=int32), scores=Array(3., dtype=float32), steps=Array(6, dtype=int32))
     """
-    return _greedy(system, as_pytree(scorer), checked_lengths(lengths, words), words)
+    return _greedy(system, *checked(system, scorer, lengths, words), words)
 
 
 @partial(jax.jit, static_argnames=("system", "words"))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from structdep.transitions.sequences import Sequences
 
 LEAST = -1e30
-"""In place of the scores that do not count: finite, so that differences have derivatives."""
+"""The least that a score counts: finite, so that differences have derivatives."""
 
 
 def hinge(scores: jax.Array, found: Sequences, margin: float = 1.0) -> jax.Array:
@@ -37,13 +37,17 @@ def nll(scores: jax.Array, found: Sequences) -> jax.Array:
         >>> nll(jnp.zeros((4, 3)), found).round(4)  # log 3
         Array(1.0986, dtype=float32)
     """
-    every = jax.nn.logsumexp(jnp.where(found.legal, scores, LEAST), axis=-1)
-    right = jax.nn.logsumexp(jnp.where(found.best, scores, LEAST), axis=-1)
+    every, right = (jax.nn.logsumexp(_allowed(scores, allowed), axis=-1) for allowed in (found.legal, found.best))
     return jnp.sum(every - right, axis=-1, where=_is_step(found))
 
 
 def _best(scores: jax.Array, allowed: jax.Array) -> jax.Array:
-    return jnp.max(jnp.where(allowed, scores, LEAST), axis=-1)
+    return jnp.max(_allowed(scores, allowed), axis=-1)
+
+
+def _allowed(scores: jax.Array, allowed: jax.Array) -> jax.Array:
+    """The scores in float32, -inf as `LEAST`, and what is not allowed far below."""
+    return jnp.where(allowed, jnp.maximum(scores.astype(jnp.float32), LEAST), 2 * LEAST)
 
 
 def _is_step(found: Sequences) -> jax.Array:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structdep.transitions.configuration import Configuration
 from structdep.transitions.notation import TransitionSystem
-from structdep.transitions.scorers import Scorer
+from structdep.transitions.scorers import Scorer, TableScorer
 
 
 class Parse(NamedTuple):
@@ -37,8 +37,22 @@ def ranks(scores: jax.Array, allowed: jax.Array) -> jax.Array:
     return jnp.where(allowed, jnp.where(scores > least, scores, least), -jnp.inf)
 
 
+def checked(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int) -> tuple[Any, jax.Array]:
+    """A scorer as jitted functions take it, and numbers of words for which there is room.
+
+    Raises:
+        TypeError, ValueError: no transition system, tables of other sentences, lengths that are none.
+    """
+    if not isinstance(system, TransitionSystem):
+        raise TypeError(f"{type(system).__name__} is no transition system: give one of structdep.transitions")
+    numbers = checked_lengths(lengths, words)
+    if isinstance(scorer, TableScorer):
+        scorer.check(numbers.shape, words)
+    return as_pytree(scorer), numbers
+
+
 def as_pytree(scorer: Scorer) -> Any:
-    """A scorer as jitted functions take it: a plain function is static."""
+    """A plain function is static."""
     is_leaf = jax.tree_util.all_leaves([scorer])
     return jax.tree_util.Partial(scorer) if is_leaf else scorer  # type: ignore[no-untyped-call]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
 
 import jax
 import jax.numpy as jnp
-from numpy.typing import ArrayLike
 
+from structdep.scores import Tables, named
 from structdep.transitions.configuration import Features
 from structdep.transitions.notation import PLACES, Transition, TransitionSystem
 
@@ -60,14 +60,25 @@ class TableScorer:
 
         return jnp.stack([score(transition) for transition in self.system.transitions], axis=-1)
 
+    def check(self, batch: tuple[int, ...], words: int) -> None:
+        """Raise ValueError where the tables are of other sentences than a batch of so many words."""
+        known = reduce(dict.__or__, map(_tables, self.system.transitions))
+        for name, table in self.tables.items():
+            own, room = table.shape[: table.ndim - len(known[name])], table.shape[-1] - 2
+            if own not in ((), batch) or room != words:
+                raise ValueError(
+                    f"scores {name!r} are of a batch {own} of up to {room} words, but lengths are of a batch {batch}, "
+                    f"and words={words}"
+                )
 
-def table_scorer(system: TransitionSystem, tables: Mapping[str, ArrayLike]) -> TableScorer:
+
+def table_scorer(system: TransitionSystem, tables: Tables) -> TableScorer:
     """Tables as charts take them, as scores of single transitions: a beam wide enough finds what the chart finds.
 
     Args:
         system: a transition system.
-        tables: `arc`, `[*batch, n+1, n+1]`, and of each transition t `t[s0, b0]`, `t:s1[s1, s0]`, `t:full[s1, s0, b0]`,
-            `[*batch, n+2, n+2(, n+2)]`; all optional, those that are not there count as zero.
+        tables: `arc`, `[*batch, n+1, n+1]` (an array without a name is that), and of each transition t `t[s0, b0]`,
+            `t:s1[s1, s0]`, `t:full[s1, s0, b0]`, `[*batch, n+2, n+2(, n+2)]`; those that are not there count as zero.
 
     Raises:
         ValueError: names that are none of these, shapes that do not fit.
@@ -78,6 +89,7 @@ def table_scorer(system: TransitionSystem, tables: Mapping[str, ArrayLike]) -> T
         >>> scorer(Features(3, 0, 1, 2, 3))
         Array([0., 1., 0.], dtype=float32)
     """
+    tables = named(tables)
     known = reduce(dict.__or__, map(_tables, system.transitions))
     if unknown := tables.keys() - known:
         raise ValueError(f"{system.name} has no scores {sorted(unknown)}, it has {sorted(known)}")
