@@ -66,7 +66,12 @@ def _check_scores(system: DeductionSystem) -> None:
     mentioned = {score.symbol for rule in system.rules for score in rule.scores}
     if "arc" not in [score.name for score in system.scores]:
         raise ValueError("a system of dependency trees declares `arc`: scores=(arc, ...)")
+    for atom in (atom for rule in system.rules for atom in rule.scores if atom.symbol.name == "arc"):
+        if len(atom.positions) != 2:
+            raise ValueError(f"an arc has two positions, its head and its dependent, not {atom!r}")
     for score in system.scores:
+        if score.name == "label":
+            raise ValueError("scores named 'label' are those of labelled arcs, which every system takes: rename yours")
         if len(score.name.split()) != 1:
             raise ValueError(f"the name of a score is one word, not {score.name!r}")
         if score not in mentioned:

@@ -47,7 +47,7 @@ n = Position("n")
 
 def indices(names: str) -> tuple[Position, ...]:
     """Position variables, from their names: `i, j, k = indices("i j k")`."""
-    return tuple(Position(name) for name in names.split())
+    return tuple(Position(name) for name in names.replace(",", " ").split())
 
 
 def _position(value: object) -> Position:
@@ -89,6 +89,9 @@ class Score:
     def __getitem__(self, positions: Position | int | tuple[Position | int, ...]) -> Atom:
         return Atom(self, tuple(_position(p) for p in (positions if isinstance(positions, tuple) else (positions,))))
 
+
+LABEL = "label"
+"""The name of scores of labelled arcs, `[*batch, n+1, n+1, labels]`, which all systems take."""
 
 arc = Score("arc")
 """The score of an arc, `arc[head, dependent]`: in every system, and the semiring's zero where no tree has the arc."""
@@ -175,6 +178,8 @@ class Product:
         return Product(self.factors + (other.factors if isinstance(other, Product) else (other,)))
 
     def __rshift__(self, conclusion: Atom) -> Rule:
+        if not isinstance(conclusion, Atom):
+            raise TypeError(f"a rule concludes one item, not {conclusion!r}: write scores before >>")
         return Rule(self.factors, conclusion)
 
     @property
@@ -241,7 +246,7 @@ class DeductionSystem:
     several times: by scores of arcs alone, the best is found with that.
 
     Raises:
-        ValueError: a badly formed rule; the message quotes it.
+        TypeError, ValueError: a badly formed rule; the message quotes it.
 
     Example:
         >>> from structdep.deduction import DeductionSystem, Item, arc, either, indices, n
@@ -266,9 +271,22 @@ class DeductionSystem:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for name, kind in (("axioms", Atom), ("rules", Rule), ("scores", Score)):
+            object.__setattr__(self, name, self._members(name, kind))
+        if not isinstance(self.goal, Atom):
+            raise TypeError(f"{self.name}: the goal is an item at its positions, such as I[0, n], not {self.goal!r}")
         content = tuple(getattr(self, own.name) for own in fields(self) if own.compare)
         object.__setattr__(self, "_hash", hash(content))
         checks.check(self)
+
+    def _members(self, name: str, kind: type) -> tuple[object, ...]:
+        given = getattr(self, name)
+        if isinstance(given, kind) or not isinstance(given, Iterable):
+            raise TypeError(f"{self.name}: {name} are a sequence, not {given!r}: write {name}=(.., ) also for one")
+        members = tuple(given)
+        if wrong := [member for member in members if not isinstance(member, kind)]:
+            raise TypeError(f"{self.name}: {name} are each of the type {kind.__name__}, which {wrong[0]!r} is not")
+        return members
 
     def __hash__(self) -> int:
         return self._hash

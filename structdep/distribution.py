@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep import charts, queries
 from structdep.constraints import Constraints
+from structdep.deduction import LABEL
 from structdep.inside import inside
-from structdep.scores import LABEL, Tables, all_wide, named, problem, wide
+from structdep.scores import Tables, all_wide, named, problem, wide
 from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.spanning import SpanningTrees
 from structdep.systems import System
@@ -136,6 +138,8 @@ class TreeDistribution:
     def cross_entropy(self, other: TreeDistribution) -> jax.Array:
         """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not, 0 where p has no tree at all.
 
+        NaN where a score is NaN or +inf.
+
         Raises:
             ValueError: the two are over different trees, or over different derivations of them that q tells apart.
         """
@@ -151,7 +155,7 @@ class TreeDistribution:
         expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
         missing = jnp.isneginf(expected)
         entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
-        return jnp.where(exists, entropy, 0)
+        return jnp.where(self._is_sound() & other._is_sound(), jnp.where(exists, entropy, 0), jnp.nan)
 
     def kl_divergence(self, other: TreeDistribution) -> jax.Array:
         """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
@@ -211,7 +215,8 @@ class TreeDistribution:
         own, more = replace(self, scores=tables), heads.shape[: max(heads.ndim + 1 - tables["arc"].ndim, 0)]
 
         def each(leaf: Any) -> jax.Array:
-            return jnp.broadcast_to(jnp.asarray(leaf), (*more, *jnp.shape(leaf)))
+            array = jnp.asarray(leaf)
+            return jnp.broadcast_to(array, (*more, *array.shape))
 
         return jax.tree.map(each, own, is_leaf=lambda leaf: isinstance(leaf, list | tuple)) if more else own
 
@@ -249,6 +254,14 @@ class TreeDistribution:
         given = problem(self.system, self.scores, self.lengths)
         return given.lengths, given.tables["arc"].shape[-1] - 1 - self.system.last
 
+    def _is_sound(self) -> jax.Array:
+        """Whether a sentence's scores are all numbers, `[*batch]`."""
+        given = problem(self.system, self.scores, self.lengths, self.constraints)
+        tables = given.tables | ({} if given.labels is None else {LABEL: given.labels})
+        batch_axes = given.lengths.ndim
+        nan = [jnp.isnan(table).any(tuple(range(batch_axes, table.ndim))) for table in tables.values()]
+        return ~jnp.stack(nan).any(0)
+
     def _check_comparable(self, other: TreeDistribution) -> None:
         same = self.system == other.system or (bool(self.system.trees) and self.system.trees == other.system.trees)
         if not same or (other.single_root and not self.single_root):
@@ -261,6 +274,9 @@ class TreeDistribution:
             )
         if not isinstance(lengths != others, jax.core.Tracer) and (lengths != others).any():
             raise ValueError(f"not of the same sentences: they have {lengths.tolist()} and {others.tolist()} words")
+        labels = {np.shape(own[LABEL])[-1] for own in map(named, (self.scores, other.scores)) if LABEL in own}
+        if len(labels) > 1:
+            raise ValueError(f"not of the same labels: there are {' and '.join(map(str, labels))} of them")
         extra = named(other.scores).keys() - {"arc", LABEL}
         if extra and self.system != other.system:
             raise ValueError(

@@ -7,8 +7,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from structdep import charts
+from structdep.deduction import LABEL
 from structdep.inside import inside
-from structdep.scores import LABEL, Tables, named
+from structdep.scores import Tables, named
 from structdep.semirings import MaxPlus, Semiring
 
 Kind = Semiring | type[Semiring]

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
+from structdep.deduction import LABEL
 from structdep.semirings import Semiring
 from structdep.systems import System, check_system
 
 Tables = ArrayLike | Mapping[str, ArrayLike]
 """Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
-
-LABEL = "label"
-"""The name of scores of labelled arcs, `[*batch, n+1, n+1, labels]`, which all systems take."""
 
 CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
 
@@ -198,6 +196,8 @@ def _shape_of(system: System, name: str, table: jax.Array) -> tuple[tuple[int, .
 def _lengths(lengths: ArrayLike | None, batch: tuple[int, ...], words: int) -> jax.Array:
     if lengths is None:
         return jnp.full(batch, words, jnp.int32)
+    if isinstance(lengths, type | Semiring):
+        raise TypeError(f"lengths are numbers of words, not {lengths!r}: write semiring=..")
     lengths = jnp.asarray(lengths)
     if not jnp.issubdtype(lengths.dtype, jnp.integer):
         raise TypeError(f"lengths must be integers (numbers of words), not {lengths.dtype}")

@@ -148,7 +148,9 @@ def evaluate(system: DeductionSystem, n: int, semiring: Values[V], score: Callab
         products = [[*map(inside, premises), *map(score, uses)] for premises, uses in steps.get(cell, ())]
         return reduce(semiring.plus, [reduce(semiring.times, p, semiring.one) for p in products], semiring.zero)
 
-    return inside(_at(system.goal, {"": 0, "n": n}))
+    goal, ends = system.goal, {"": 0, "n": n}
+    cells = [cell for cell in steps if cell[0] == goal.symbol.name and _match(goal, cell[1], ends) is not None]
+    return reduce(semiring.plus, map(inside, cells), semiring.zero)
 
 
 def derivations(system: DeductionSystem, n: int) -> Counter[Nodes]:
@@ -173,18 +175,20 @@ def derivations(system: DeductionSystem, n: int) -> Counter[Nodes]:
 def value(system: DeductionSystem, n: int, scores: Scores, semiring: Values[float]) -> float:
     """The value of n words in `MAX` or `LOG`, for scores as `inside` takes them (one sentence; it may be padded).
 
+    Labels have to be joined with arcs before: `scores["arc"] + logsumexp(scores["label"], -1)`, say.
+
     Example:
         >>> from structdep.charts import eisner
         >>> round(value(eisner(), 2, np.zeros((3, 3)), LOG), 4)  # log 3
         1.0986
     """
-    tables = _tables(scores)
+    tables = _tables(system, scores)
     return evaluate(system, n, semiring, lambda use: _score(tables, use))
 
 
 def derivation_scores(system: DeductionSystem, n: int, scores: Scores) -> Iterator[tuple[Derivation, Nodes, float]]:
     """Every derivation by itself: the scores that it uses, the heads of its tree, and the sum of its scores."""
-    tables = _tables(scores)
+    tables = _tables(system, scores)
     for derivation, times in evaluate(system, n, DERIVATIONS, lambda use: Counter({(use,): 1})).items():
         for _ in range(times):
             yield derivation, _heads(derivation, n), sum(_score(tables, use) for use in derivation)
@@ -192,7 +196,7 @@ def derivation_scores(system: DeductionSystem, n: int, scores: Scores) -> Iterat
 
 def expected_uses(system: DeductionSystem, n: int, scores: Scores) -> dict[str, NDArray[np.float64]]:
     """How often each score is used, on average over derivations with p ∝ exp(score): marginals, by enumeration."""
-    tables = _tables(scores)
+    tables = _tables(system, scores)
     listed = list(derivation_scores(system, n, scores))
     log_z = reduce(LOG.plus, (score for *_, score in listed), LOG.zero)
     expected = {name: np.zeros(table.shape) for name, table in tables.items()}
@@ -203,8 +207,10 @@ def expected_uses(system: DeductionSystem, n: int, scores: Scores) -> dict[str, 
     return expected
 
 
-def _tables(scores: Scores) -> dict[str, NDArray[np.float64]]:
+def _tables(system: DeductionSystem, scores: Scores) -> dict[str, NDArray[np.float64]]:
     named = scores if isinstance(scores, Mapping) else {"arc": scores}
+    if unknown := sorted(named.keys() - system.declared.keys()):
+        raise ValueError(f"{system.name} has no scores {unknown}, it declares {sorted(system.declared)}")
     return {name: np.asarray(table, np.float64) for name, table in named.items()}
 
 

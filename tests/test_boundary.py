@@ -1,5 +1,6 @@
 """The boundary: what is refused, with what came, what was expected and what to write; types; what compiles when."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ from structdep.testing import LOG, value
 ARCS = np.zeros((2, 4, 4), np.float32)
 TRANSITIONS = arc_hybrid(transitions=True)
 PAIRS = np.zeros((2, 5, 5), np.float32)
+LABELLED = {"arc": ARCS, "label": np.zeros((2, 4, 4, 2), np.float32)}
 HEADS = np.array([[2, 0, 2], [0, 1, 1]])
 NO_TREE = np.array([[2, 0, 2], [2, 1, 0]])
 
@@ -143,6 +145,64 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ValueError,
         r"heads have shape \(2, 2\), expected \(2, 3\)",
     ),
+    "a semiring in the place of lengths": (
+        lambda: sd.eisner(ARCS, sd.LogSum),  # type: ignore[arg-type]
+        TypeError,
+        r"lengths are numbers of words, not <class '.*LogSum'>: write semiring=",
+    ),
+    "half a derivation": (lambda: sd.KBest(1.5), TypeError, "derivations are a whole number, not 1.5"),  # type: ignore[arg-type]
+    "integers for marginals": (
+        lambda: sd.marginals(eisner(), ARCS.astype(int)),
+        TypeError,
+        "scores 'arc' must be floating point, not int32",
+    ),
+    "labels of other sentences": (
+        lambda: inside({"arc": ARCS, "label": np.zeros((2, 3, 3, 5), np.float32)}),
+        ValueError,
+        r"scores 'label' have shape \(2, 3, 3, 5\), expected \(2, 4, 4\) and labels: .* up to 3 words",
+    ),
+    "no labels": (
+        lambda: inside({"arc": ARCS, "label": np.zeros((2, 4, 4, 0), np.float32)}),
+        ValueError,
+        r"scores 'label' have shape \(2, 4, 4, 0\), expected \[\*batch, n\+1, n\+1, labels\]",
+    ),
+    "quantities without a name": (
+        lambda: inside(ARCS, kind=sd.Expectation(ARCS)),  # type: ignore[arg-type]
+        TypeError,
+        r'quantities are tables by name, such as {"arc": \.\.}, not ndarray',
+    ),
+    "quantities of what is not scored": (
+        lambda: inside(ARCS, kind=sd.SingleRoot(sd.Pair(sd.LogSum, sd.Expectation({"arcs": ARCS})))),
+        ValueError,
+        r"has numbers for \['arcs'\], but scored are \['arc'\]",
+    ),
+    "quantities of other sentences": (
+        lambda: inside(ARCS, kind=sd.Expectation({"arc": ARCS[:, :2, :2]})),
+        ValueError,
+        r"quantities 'arc' have shape \(2, 2, 2\), expected that of the scores",
+    ),
+    "a direction of another shape": (
+        lambda: sd.TreeDistribution(eisner(), ARCS).covariance(ARCS[0]),
+        ValueError,
+        r"a direction has the shape of the scores, \(2, 4, 4\), not \(4, 4\)",
+    ),
+    "labels for other trees": (
+        lambda: sd.TreeDistribution(eisner(), LABELLED).score(sd.distribution.Labelled(HEADS, HEADS[:, :2])),
+        ValueError,
+        r"labels have shape \(2, 2\), expected \(2, 3\): one for each word",
+    ),
+    "a divergence from other labels": (
+        lambda: sd.TreeDistribution(eisner(), LABELLED).kl_divergence(
+            sd.TreeDistribution(eisner(), {"label": LABELLED["label"][..., :1]})
+        ),
+        ValueError,
+        "not of the same labels: there are . and . of them",
+    ),
+    "an oracle of unknown scores": (
+        lambda: value(eisner(), 3, {"arcs": ARCS[0]}, LOG),
+        ValueError,
+        r"eisner has no scores \['arcs'\], it declares \['arc'\]",
+    ),
     "less than no samples": (
         lambda: sd.TreeDistribution(eisner(), ARCS).sample(jax.random.key(0), -1),
         ValueError,
@@ -176,6 +236,38 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
 def test_bad_input_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("system", [eisner(), all_trees()], ids=["eisner", "all trees"])
+def test_a_batch_of_nothing_has_no_results(system: System) -> None:
+    none, lengths, key = jnp.zeros((0, 4, 4)), jnp.zeros(0, int), jax.random.key(0)
+    assert sd.inside(system, none, lengths, sd.LogSum).shape == (0,)
+    for single_root in (False, True):
+        trees = sd.TreeDistribution(system, none, lengths, single_root=single_root)
+        assert trees.argmax().shape == trees.sample(key, 2)[0].shape == (0, 3)  # type: ignore[union-attr]
+        assert trees.max().shape == trees.entropy().shape == (0,) and trees.marginals().shape == none.shape
+        assert trees.k_best(2).heads.shape == (2, 0, 3)
+
+
+@pytest.mark.parametrize("loss", [sd.losses.hinge, sd.losses.nll, sd.losses.softmax_margin, sd.losses.risk])
+def test_sentences_without_words_lose_nothing_and_forbidden_trees_no_derivative(loss: Callable[..., jax.Array]) -> None:
+    system, lengths = eisner(single_root=True), np.array([3, 0])
+    with_none, alone = loss(system, ARCS, HEADS, lengths), loss(system, ARCS[0], HEADS[0])
+    assert with_none.tolist() == [float(alone), 0]
+    scores = ARCS.copy()
+    scores[0, 0, 2] = scores[1] = -np.inf
+    value, gradient = jax.value_and_grad(lambda s: loss(system, s, HEADS).sum())(scores)
+    assert (3 < value < 6 if loss is sd.losses.risk else value == np.inf) and np.isfinite(gradient).all()
+
+
+def test_lists_and_tuples_are_arrays() -> None:
+    scores, heads = np.random.default_rng(1).normal(size=(2, 4, 4)).astype(np.float32), np.array([HEADS, 0 * HEADS])
+    expected = sd.TreeDistribution(eisner(), scores, np.array([3, 1])).score(heads)
+    for lengths in ([3, 1], (3, 1)):
+        np.testing.assert_array_equal(sd.TreeDistribution(eisner(), scores, lengths).score(heads), expected)
+    listed = sd.TreeDistribution(eisner(), scores.tolist())
+    np.testing.assert_array_equal(listed.marginals(), sd.marginals(eisner(), scores))
+    np.testing.assert_array_equal(listed.covariance(scores.tolist()), replace(listed, scores=scores).covariance(scores))
 
 
 def test_shapes_and_types_are_refused_inside_jit_too() -> None:
@@ -246,6 +338,10 @@ def test_double_precision() -> None:
             )
             assert found.dtype == gradient.dtype == jnp.float64
             np.testing.assert_allclose(found, sum(value(system, 3, s, LOG) for s in scores), rtol=1e-13)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                heads = sd.argmax(system, scores, single_root=True)
+            assert jnp.array_equal(heads, sd.argmax(system, scores.astype(np.float32), single_root=True))
 
 
 @each_chart

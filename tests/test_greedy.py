@@ -216,6 +216,7 @@ def test_dead_ends_and_wrong_input() -> None:
     scores[[0, 1, 2, 1], [1, 2, 1, 3]] = [1.0, -5.0, 5.0, 0.0]
     assert greedy.bgi(scores).tolist() == greedy.bgi_pp(scores).tolist() == [-1, -1, -1]
     assert greedy.bgi(scores, beam=3).tolist() == [0, 1, 1]
+    assert greedy.bgi_pp(np.zeros((0, 4, 4), np.float32), beam=2, swaps=1).shape == (0, 3)
     with pytest.raises(ValueError, match=r"second-order parts has no score 'cousin', it declares .*'grandparent'"):
         greedy.bgi({"cousin": scores})
     with pytest.raises(ValueError, match="a beam holds at least one tree, not 0"):

@@ -91,6 +91,11 @@ def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> N
         (lambda: declare(goal=I[1, n]), r"the goal I\[1,n\] must span the sentence: 0 to n, or 0 to the sentinel n\+1"),
         (lambda: declare(axioms=(I[i, j],)), r"write the axiom I\[i,j\] from its left end on"),
         (lambda: declare(axioms=(I[0, 1],)), r"write the axiom I\[0,1\] from its left end on"),
+        (
+            lambda: DeductionSystem("mine", (AXIOM,), (I[i, k] * I[k, j] * arc[i, k, j] >> I[i, j],), GOAL),
+            r"an arc has two positions.* not arc\[i,k,j\]",
+        ),
+        (lambda: declare(scores=(arc, Score("label"))), "scores named 'label' are those of labelled arcs"),
         (lambda: declare(axioms=(AXIOM, AXIOM)), r"the axiom I\[i,i\+1\] is given twice"),
         (lambda: declare(axioms=(AXIOM, I[i, i + 2])), r"the rule  I\[i,k\].*  also derives the axiom I\[i,i\+2\]"),
         (
@@ -133,8 +138,27 @@ def test_a_badly_formed_system_raises(build: Callable[[], object], message: str)
         (lambda: I[i, True], TypeError, "or an integer, not True"),
         (lambda: I[i:j, x], ValueError, r'outside its span: declare Item\("I", exterior=True\)'),
         (lambda: either(), ValueError, "needs at least one alternative"),
+        (lambda: I[i, k] * I[k, j] >> I[i, j] * arc[i, j], TypeError, "concludes one item, not Product.*write scores"),
+        (
+            lambda: DeductionSystem("mine", AXIOM, (), GOAL),  # type: ignore[arg-type]
+            TypeError,
+            r"mine: axioms are a sequence, not I\[i,i\+1\]: write axioms=\(\.\., \)",
+        ),
+        (
+            lambda: DeductionSystem("mine", (AXIOM,), (AXIOM,), GOAL),  # type: ignore[arg-type]
+            TypeError,
+            r"mine: rules are each of the type Rule, which I\[i,i\+1\] is not",
+        ),
+        (lambda: DeductionSystem("mine", (AXIOM,), (), (GOAL,)), TypeError, r"the goal is an item .* not \(I\["),  # type: ignore[arg-type]
     ],
 )
 def test_a_badly_formed_atom_raises(build: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build()
+
+
+def test_lists_and_commas_are_as_good() -> None:
+    rule = I[i, k] * I[k, j] * arc[i, k] >> I[i, j]
+    listed = DeductionSystem("mine", [AXIOM], [rule], GOAL, scores=[arc])  # type: ignore[arg-type]
+    assert listed == DeductionSystem("mine", (AXIOM,), (rule,), GOAL)
+    assert indices("i, k,j") == (i, k, j)

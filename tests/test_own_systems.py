@@ -45,6 +45,14 @@ AXIOM_ALONE = DeductionSystem(
 )
 """A goal that no rule derives."""
 
+ANY_MIDDLE = DeductionSystem(
+    "any middle",
+    axioms=(A[i, i + 1],),
+    rules=(A[i, k] * A[k, j] * arc[i, j] >> A[i, j], A[i, k] * A[k, j] * arc[j, k] >> E[i, k, j]),
+    goal=E[0, k, n],
+)
+"""A goal at any of its inner positions."""
+
 STATES = DeductionSystem(
     "states",
     axioms=(A[i, i + 1],),
@@ -157,7 +165,7 @@ class Draw:
         return made or self.system()
 
 
-OWN = {one.name: one for one in (OWN_SCORE, TWO_AXIOMS, AXIOM_ALONE, STATES, INNER_SUMS)}
+OWN = {one.name: one for one in (OWN_SCORE, TWO_AXIOMS, AXIOM_ALONE, ANY_MIDDLE, STATES, INNER_SUMS)}
 RANDOM = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 100))]
 
 

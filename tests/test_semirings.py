@@ -234,6 +234,17 @@ def test_expectation_is_mean_and_variance(system: System, single_root: bool) -> 
         close(one, other, atol=2e-4)
 
 
+def test_expectation_of_infinite_quantities_of_forbidden_arcs_and_overflow_beside() -> None:
+    """What overflows in one sentence leaves no trace in others that come after it."""
+    scores = jnp.tile(some_arcs(23), (40, 1, 1)).at[:, 0, 1].set(-jnp.inf)
+    lengths = np.tile(LENGTHS, 40)
+    quantities = scores.at[0].set(1e18)
+    expected = sd.inside(eisner(), scores, lengths, sd.Expectation({"arc": jnp.where(jnp.isneginf(scores), 0, scores)}))
+    found = sd.inside(eisner(), scores, lengths, sd.Expectation({"arc": quantities}))
+    for one, other in zip(found, expected, strict=True):
+        close(one[1:], other[1:])
+
+
 def test_expectation_of_far_away_quantities_has_an_exact_variance() -> None:
     """The mean of squares less the square of the mean would lose all digits."""
     scores = some_arcs(23)

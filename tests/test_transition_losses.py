@@ -48,6 +48,18 @@ def test_gradients_are_finite_and_balanced(name: str, loss: Callable[[jax.Array,
     assert not gradient[~found.legal].any() and gradient[found.legal].any()
 
 
+@pytest.mark.parametrize("loss", [losses.hinge, losses.nll], ids=["hinge", "nll"])
+def test_forbidden_transitions_lose_a_lot_not_everything(
+    loss: Callable[[jax.Array, Sequences], jax.Array],
+) -> None:
+    found, scores = some(NAMES[0])
+    for forbidden in (found.best, found.legal, np.ones_like(found.legal)):
+        value, gradient = jax.value_and_grad(lambda s: loss(s, found).sum())(jnp.where(forbidden, -jnp.inf, scores))
+        assert np.isfinite(value) and value >= 0 and np.isfinite(gradient).all()
+    half = loss(scores.astype(jnp.float16), found)
+    assert half.dtype == jnp.float32 and np.allclose(half, loss(scores, found), rtol=1e-2)
+
+
 def test_a_scorer_learns_from_its_errors() -> None:
     """Tables learn one tree by following their own errors; then the loss is zero, and greedy parsing finds the tree."""
     oracle = ORACLES["arc_hybrid, dynamic"]

@@ -283,10 +283,17 @@ def test_the_boundary() -> None:
         table_scorer(system, {"la": np.zeros((2, 5, 4))})
     with pytest.raises(ValueError, match="do not fit"):
         table_scorer(system, {"la": np.zeros((5, 5)), "arc": np.zeros((5, 5))})
+    with pytest.raises(ValueError, match=r"'shift' are of a batch \(2,\) of up to 3 words, but .* \(3,\), and words=3"):
+        greedy(system, scorer, np.array([1, 3, 2]), 3)
+    with pytest.raises(ValueError, match=r"of up to 3 words, but lengths are of a batch \(2,\), and words=4"):
+        beam_search(system, scorer, np.array([1, 3]), 4, 2)
+    with pytest.raises(TypeError, match="DeductionSystem is no transition system: give one of structdep"):
+        greedy(sd.charts.eisner(), scorer, np.array([1, 3]), 3)  # type: ignore[arg-type]
 
 
 def test_no_words_and_no_sentences() -> None:
     for system in SYSTEMS:
         scorer = table_scorer(system, some_tables(system, 1, (0,)))
         assert greedy(system, scorer, np.zeros(0, np.int32), 1).heads.shape == (0, 1)
+        assert beam_search(system, scorer, np.zeros(0, np.int32), 1, 3).heads.shape == (0, 1)
         assert start(system, np.zeros(3, np.int32), 2).is_final.all()
