@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep import charts, queries
 from structdep.constraints import Constraints
 from structdep.deduction import LABEL
+from structdep.divergences import cross_entropy
 from structdep.inside import inside
 from structdep.scores import Tables, all_wide, named, problem, wide
 from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
@@ -89,7 +89,7 @@ class TreeDistribution:
 
     def argmax(self) -> jax.Array | Labelled:
         """The best tree: `heads` int32 `[*batch, n]`, -1 where there is none; `Labelled` where labels are scored."""
-        return self._labelled(self._best(self._tables()), queries.best_labels)
+        return self._labelled(self._best(self.tables()), queries.best_labels)
 
     def marginals(self) -> Any:
         """The probability that a tree uses each score, in the shape of the scores."""
@@ -98,7 +98,7 @@ class TreeDistribution:
 
     def arc_marginals(self) -> jax.Array:
         """The probability of each arc, `[*batch, n+1, n+1]`, whatever is scored."""
-        return replace(self, scores=self._tables()).marginals()["arc"]
+        return replace(self, scores=self.tables()).marginals()["arc"]
 
     def score(self, trees: ArrayLike | Labelled) -> jax.Array:
         """The score of each of some trees, heads `[.., *batch, n]` or `Labelled`; f32 `[.., *batch]`.
@@ -117,11 +117,11 @@ class TreeDistribution:
         self._graded(LogSum())
         if n < 0:
             raise ValueError(f"the trees to draw are none or more, not {n}")
-        return jax.vmap(partial(self._sample, self._tables()))(jax.random.split(key, n))
+        return jax.vmap(partial(self._sample, self.tables()))(jax.random.split(key, n))
 
     def k_best(self, k: int) -> Best:
         """The k best trees, all different, from the best down; labelled trees differ if their labels do."""
-        scores, pull = jax.vjp(lambda t: replace(self, scores=t)._inside(KBest(k)), self._tables())
+        scores, pull = jax.vjp(lambda t: replace(self, scores=t)._inside(KBest(k)), self.tables())
         seeds = jnp.moveaxis(jnp.ones_like(scores)[..., None] * jnp.eye(k, dtype=scores.dtype), -1, 0)
         (uses,) = jax.vmap(pull)(seeds)
         scores = jnp.moveaxis(scores, -1, 0)
@@ -143,19 +143,7 @@ class TreeDistribution:
         Raises:
             ValueError: the two are over different trees, or over different derivations of them that q tells apart.
         """
-        self._check_comparable(other)
-        tables = other._tables() if other.constraints is None else other._allowing(other.constraints)
-        own = {name: jnp.zeros_like(table) for name, table in tables.items()} | self._tables()
-        marginals = replace(self, scores=own).marginals()
-        exists = jnp.any(marginals["arc"] > 0, (-2, -1))
-        # Relative to their means, scores are small where it counts, so that large numbers need not cancel.
-        mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True)
-        tables["arc"] = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
-        log_partition = replace(other, scores=tables).log_partition()
-        expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
-        missing = jnp.isneginf(expected)
-        entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
-        return jnp.where(self._is_sound() & other._is_sound(), jnp.where(exists, entropy, 0), jnp.nan)
+        return cross_entropy(self, other)
 
     def kl_divergence(self, other: TreeDistribution) -> jax.Array:
         """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
@@ -168,7 +156,7 @@ class TreeDistribution:
 
     def minimum_risk(self) -> jax.Array:
         """The tree with the greatest expected attachment (minimum Bayes risk): `heads` int32 `[*batch, n]`."""
-        forbidden = jnp.isneginf(self._tables()["arc"])
+        forbidden = jnp.isneginf(self.tables()["arc"])
         return self._best({"arc": jnp.where(forbidden, -jnp.inf, self.arc_marginals())})
 
     def covariance(self, direction: Any) -> Any:
@@ -179,6 +167,15 @@ class TreeDistribution:
             raise ValueError(f"a direction has the shape of the scores, {shapes}, not {found}")
         direction = jax.tree.map(lambda own, table: table.astype(own.dtype), scores, direction)
         return jax.vjp(lambda scores: replace(self, scores=scores).marginals(), scores)[1](direction)[0]
+
+    def tables(self) -> dict[str, jax.Array]:
+        """The scores by name, in float32 or wider, those of arcs among them, -inf where constraints forbid an arc."""
+        tables = {name: wide(name, table) for name, table in named(self.scores).items()}
+        if "arc" not in tables:
+            given = problem(self.system, tables, self.lengths)
+            nodes = given.words + 1
+            tables["arc"] = jnp.zeros((*given.lengths.shape, nodes, nodes), given.tables["arc"].dtype)
+        return tables if self.constraints is None else _allowing(self.constraints, tables)
 
     def _inside(self, semiring: Semiring) -> Any:
         return inside(self.system, self.scores, self.lengths, self._graded(semiring), self.constraints)
@@ -195,23 +192,10 @@ class TreeDistribution:
             )
         return SingleRoot(semiring) if self.single_root else semiring
 
-    def _tables(self) -> dict[str, jax.Array]:
-        """The scores by name, in float32 or wider, those of arcs among them."""
-        tables = {name: wide(name, table) for name, table in named(self.scores).items()}
-        if "arc" in tables:
-            return tables
-        given = problem(self.system, tables, self.lengths)
-        nodes = given.tables["arc"].shape[-1] - self.system.last
-        return tables | {"arc": jnp.zeros((*given.lengths.shape, nodes, nodes), given.tables["arc"].dtype)}
-
-    def _allowing(self, constraints: Constraints) -> dict[str, jax.Array]:
-        tables = self._tables()
-        return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
-
     def _for_each(self, trees: ArrayLike | Labelled) -> TreeDistribution:
         """One for each of some trees `[.., *batch, n]`."""
         heads = jnp.asarray(trees.heads if isinstance(trees, Labelled) else trees)
-        tables = self._tables()
+        tables = self.tables()
         own, more = replace(self, scores=tables), heads.shape[: max(heads.ndim + 1 - tables["arc"].ndim, 0)]
 
         def each(leaf: Any) -> jax.Array:
@@ -223,8 +207,8 @@ class TreeDistribution:
     def _obeying(self, trees: ArrayLike | Labelled) -> dict[str, jax.Array]:
         """The scores, -inf where a tree has another head, or another label."""
         if not isinstance(trees, Labelled):
-            return self._allowing(Constraints(trees))
-        tables = self._allowing(Constraints(trees.heads))
+            return _allowing(Constraints(trees), self.tables())
+        tables = _allowing(Constraints(trees.heads), self.tables())
         if LABEL not in tables:
             raise ValueError(f"trees have labels, but no scores are named {LABEL!r}: give their heads alone")
         return tables | {LABEL: queries.with_labels(tables[LABEL], trees.labels)}
@@ -246,58 +230,15 @@ class TreeDistribution:
         return self._labelled(heads, partial(queries.sample_labels, key=labels))
 
     def _is_word(self) -> jax.Array:
-        lengths, room = self._sentences()
-        return jnp.arange(room) < lengths[..., None]
-
-    def _sentences(self) -> tuple[jax.Array, int]:
-        """How many words each sentence has, and for how many there is room."""
         given = problem(self.system, self.scores, self.lengths)
-        return given.lengths, given.tables["arc"].shape[-1] - 1 - self.system.last
+        return jnp.arange(given.words) < given.lengths[..., None]
 
-    def _is_sound(self) -> jax.Array:
-        """Whether a sentence's scores are all numbers, `[*batch]`."""
-        given = problem(self.system, self.scores, self.lengths, self.constraints)
-        tables = given.tables | ({} if given.labels is None else {LABEL: given.labels})
-        batch_axes = given.lengths.ndim
-        nan = [jnp.isnan(table).any(tuple(range(batch_axes, table.ndim))) for table in tables.values()]
-        return ~jnp.stack(nan).any(0)
 
-    def _check_comparable(self, other: TreeDistribution) -> None:
-        same = self.system == other.system or (bool(self.system.trees) and self.system.trees == other.system.trees)
-        if not same or (other.single_root and not self.single_root):
-            raise ValueError(f"not over the same trees: {self._describe()} and {other._describe()}")
-        (lengths, room), (others, other_room) = self._sentences(), other._sentences()
-        if lengths.shape != others.shape or room != other_room:
-            raise ValueError(
-                f"not of the same sentences: a batch of {lengths.shape} with up to {room} words, "
-                f"and one of {others.shape} with up to {other_room}"
-            )
-        if not isinstance(lengths != others, jax.core.Tracer) and (lengths != others).any():
-            raise ValueError(f"not of the same sentences: they have {lengths.tolist()} and {others.tolist()} words")
-        labels = {np.shape(own[LABEL])[-1] for own in map(named, (self.scores, other.scores)) if LABEL in own}
-        if len(labels) > 1:
-            raise ValueError(f"not of the same labels: there are {' and '.join(map(str, labels))} of them")
-        extra = named(other.scores).keys() - {"arc", LABEL}
-        if extra and self.system != other.system:
-            raise ValueError(
-                f"{other.system.name} scores {sorted(extra)}, which {self.system.name} does not know: "
-                "compare two distributions of one system, or score arcs"
-            )
-
-    def _describe(self) -> str:
-        roots = ", single root" if self.single_root else ""
-        return f"{self.system.name} ({self.system.trees or 'trees of its own'}{roots})"
+def _allowing(constraints: Constraints, tables: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
 
 
 def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
     """a - b, -inf where a is, also if b is."""
     impossible = jnp.isneginf(a)
     return jnp.where(impossible, -jnp.inf, jnp.where(impossible, 0, a) - jnp.where(impossible, 0, b))
-
-
-def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int, per_word: bool = False) -> jax.Array:
-    """Σ marginals · table, where what has no probability counts for nothing."""
-    used, finite = marginals > 0, jnp.isfinite(table)
-    axes = -2 if per_word else tuple(range(batch_axes, table.ndim))
-    total = jnp.sum(jnp.where(used & finite, marginals, 0) * jnp.where(used & finite, table, 0), axes)
-    return jnp.where(jnp.any(used & jnp.isneginf(table), axes), -jnp.inf, total)

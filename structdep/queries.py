@@ -71,13 +71,12 @@ def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array 
     want = "best" if key is None else "sample"
     rows, row_lengths = flat((tables, lengths), lengths.ndim)
     value, uses = run(system, semiring.chart(), want, rows, row_lengths, key=key)
-    words = given.tables["arc"].shape[-1] - 1 - system.last
-    arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : words + 1]
+    arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : given.words + 1]
     value, zero = (semiring.lower(x) for x in (value, semiring.zero))
     exists = ((value != zero) & jnp.isfinite(value)).reshape(lengths.shape)
     heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
     heads = jnp.where(exists[..., None], heads, -1).astype(jnp.int32)
-    return jnp.where(jnp.arange(words) < lengths[..., None], heads, 0)
+    return jnp.where(jnp.arange(given.words) < lengths[..., None], heads, 0)
 
 
 def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:

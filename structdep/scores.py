@@ -24,11 +24,12 @@ CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
 class Problem(NamedTuple):
     """Checked scores: `tables` [*batch, nodes, ..] in float32 or wider, -inf where impossible; `lengths` [*batch].
 
-    `labels` [*batch, nodes, nodes, labels] where arcs have labels.
+    There is room for so many `words`; `labels` [*batch, nodes, nodes, labels] where arcs have labels.
     """
 
     tables: dict[str, jax.Array]
     lengths: jax.Array
+    words: int
     labels: jax.Array | None = None
 
     def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
@@ -76,7 +77,7 @@ def problem(
             raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
         tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
     masked = {name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}
-    return Problem(masked, lengths, None if labels is None else _fit_labels(labels, words, masked["arc"]))
+    return Problem(masked, lengths, words, None if labels is None else _fit_labels(labels, words, masked["arc"]))
 
 
 def named(scores: Tables) -> dict[str, ArrayLike]:

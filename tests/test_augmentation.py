@@ -82,7 +82,11 @@ def test_other_cases_and_what_has_gaps_stay() -> None:
                 assert new.forms == old.forms and (new.heads == old.heads).all() and (tree == old.heads).all()
 
 
-@pytest.mark.parametrize("system", [sd.charts.eisner(), sd.charts.mhk(4)], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system",
+    [sd.charts.eisner(), pytest.param(sd.charts.mhk(4), marks=pytest.mark.slow)],
+    ids=lambda system: system.name,
+)
 def test_trees_stay_in_their_class(sentences: list[Sentence], system: DeductionSystem) -> None:
     """Gold trees are changed where those to be learned are, and differ from them in as many heads as before."""
     vocabulary = Vocabulary.of(sentences, 1)

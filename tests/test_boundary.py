@@ -298,7 +298,9 @@ def test_nan_scores_are_refused_where_jax_debugs_nans() -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-@pytest.mark.parametrize("system", [eisner(), mhk(4), all_trees()], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system", [eisner(), pytest.param(mhk(4), marks=pytest.mark.slow), all_trees()], ids=lambda system: system.name
+)
 def test_what_is_no_score_gives_nan_and_no_tree(system: System, wrong: float) -> None:
     scores = np.zeros((2, 4, 4), np.float32)
     scores[0, 2, 1] = wrong
