@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from experiments import messages, processes, ud
+from experiments import messages, processes, recipes, ud
 from experiments.config import Config
 from experiments.files import write_whole
 from experiments.parsers import PARSERS
@@ -43,9 +43,19 @@ Row = dict[str, Any]
 
 def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Arguments of ud.py for each run, seed by seed, so that a table of all parsers is there early."""
-    for seed, lang, parser in product(options.seeds, options.lang, options.parsers):
-        chosen = ("--lang", lang, "--parser", parser, "--seed", str(seed), "--runs", str(options.runs))
-        yield *chosen, *options.options
+    for seed, lang in product(options.seeds, options.lang):
+        own = ("--lang", lang, "--seed", str(seed), "--runs", str(options.runs))
+        if not options.started:
+            yield from ((*own, "--parser", parser, *options.options) for parser in options.parsers)
+            continue
+        first = (*own, *recipes.first(lang), *options.options)
+        yield first
+        start = options.runs / _config(first).name
+        yield from ((*own, *recipes.begun(lang, parser, start), *options.options) for parser in options.parsers)
+
+
+def _config(command: Sequence[str]) -> Config:
+    return ud.config(ud.parser().parse_args(command))
 
 
 def finished(folder: Path) -> dict[Config, Row]:
@@ -61,6 +71,8 @@ def finished(folder: Path) -> dict[Config, Row]:
 
 
 def _row(config: Config, report: Row) -> Row:
+    start = Path(config.start).name.removeprefix(f"{config.lang}-").removesuffix(f"-{config.seed}")
+    config = replace(config, start=start)  # the same for each language and seed
     usual = Config(lang=config.lang, parser=config.parser, seed=config.seed)
     changes = "".join(f", {change.partition(', not ')[0]}" for change in config.differences(usual))
     scores: Row = {"dev UAS": "", "dev LAS": "", "test UAS": "", "test LAS": ""}
@@ -119,6 +131,11 @@ def parser() -> argparse.ArgumentParser:
     defaults = [name for name in PUBLISHED if name in PARSERS]
     made.add_argument("--parsers", nargs="+", choices=PARSERS, default=defaults, help=f"default: {' '.join(defaults)}")
     made.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5], help="default: 1 2 3 4 5")
+    made.add_argument(
+        "--started",
+        action="store_true",
+        help="each begins with what a mst2-mean-field of its language and seed has learned, as in docs/accuracy.md",
+    )
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     made.add_argument("--out", type=Path, metavar="DIR", help="for table4.md and table4.csv; default: that of runs")
     made.add_argument("--collect", action="store_true", help="run nothing, take what is there")
@@ -141,7 +158,7 @@ def run(options: argparse.Namespace, train: Train) -> int:
         raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
     for number, command in enumerate(wanted, start=1):
-        config = ud.config(ud.parser().parse_args(command))
+        config = _config(command)
         if config in finished(options.runs):
             continue
         console.rule(f"{number} of {len(wanted)}: {config.name}")

@@ -105,7 +105,12 @@ def parser() -> argparse.ArgumentParser:
     run = made.add_argument_group("run")
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
     run.add_argument(
-        "--set", nargs="+", default=[], metavar="NAME=NUMBER", help="other values of config.json, such as graft=0.3"
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="other values of config.json, such as graft=0.3; of one said twice, the last",
     )
     run.add_argument(
         "--members",

@@ -10,14 +10,18 @@ from statistics import stdev
 import pytest
 
 from experiments import table4, ud
+from experiments.config import Config
 
 UAS = {("mh3", 1): 83.0, ("mh3", 2): 84.0, ("mst", 1): 85.0}
 
 
+def config_of(arguments: Sequence[str]) -> Config:
+    return ud.config(ud.parser().parse_args(arguments))
+
+
 def finish(arguments: Sequence[str]) -> int:
     """What ud.py leaves, without the work; the second seed of mst fails."""
-    options = ud.parser().parse_args(arguments)
-    config = ud.config(options)
+    options, config = ud.parser().parse_args(arguments), config_of(arguments)
     if (config.parser, config.seed) not in UAS:
         return 1
     uas = UAS[config.parser, config.seed]
@@ -64,7 +68,7 @@ def test_what_is_done_is_not_done_again(command: list[str], tmp_path: Path) -> N
     assert table4.main(command, train) == 1 and len(asked) == 4
     asked.clear()
     assert table4.main(command, train) == 1
-    assert [arguments[3:6:2] for arguments in asked] == [["mst", "2"]]
+    assert [config_of(arguments).name for arguments in asked] == ["got-mst-hinge-2"]
     asked.clear()
     assert table4.main([*command, "--collect"], train) == 0 and not asked
     assert table4.main([*command[:-2], "--runs", str(tmp_path), "--", "--epochs", "7"], train) == 1
@@ -82,6 +86,28 @@ def test_runs_of_any_name_and_configuration_are_collected(command: list[str], tm
     lines = (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines()
     names = [line.split(" | ")[0] for line in lines if line.startswith("| m")]
     assert names == ["| mh3", "| mh3, epochs: 7", "| mst", "| mst, epochs: 7"]
+
+
+def test_parsers_that_begin_with_another(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of each seed comes first; of all seeds there is one line, whatever they began with."""
+    monkeypatch.setitem(UAS, ("mst2-mean-field", 1), 85.0)
+    asked: list[list[str]] = []
+
+    def train(arguments: Sequence[str]) -> int:
+        asked.append(list(arguments))
+        return finish(arguments)
+
+    assert table4.main([*command, "--started", "--", "--set", "layers=2"], train) == 1
+    configs = [config_of(arguments) for arguments in asked]
+    first = [f"got-mst2-mean-field-nll-{seed}" for seed in (1, 2)]
+    expected = [first[0], *["got-mh3-started-hinge-1", "got-mst-started-hinge-1"]]
+    assert [config.name for config in configs] == [*expected, *(name[:-1] + "2" for name in expected)]
+    assert [config.start for config in configs] == [
+        start and str(tmp_path / start) for start in ("", first[0], first[0], "", first[1], first[1])
+    ]
+    assert {config.layers for config in configs} == {2} and {config.graft for config in configs} == {0.35}
+    lines = [line for line in (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines() if "mh3" in line]
+    assert len(lines) == 1 and "start: mst2-mean-field-nll" in lines[0] and "83.50" in lines[0]
 
 
 def test_nothing_to_collect(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
