@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any, TypeVar
 
 import jax
@@ -100,7 +101,8 @@ class Step:
 
         def of(stages: Stages, charts: Arrays, member: jax.Array | None = None) -> Arrays:
             read = self._reader({**tables, **charts}, stages, member)
-            value = semiring.fold(read, stages) if _is_large(read) else stages(partial(semiring.fold, read))
+            large = self._is_large({**tables, **charts}, member)
+            value = semiring.fold(read, stages) if large else stages(partial(semiring.fold, read))
             shape = self.shape if member is None else (1, *self.shape[1:])
             value = jax.tree.map(partial(_broadcast, shape=shape), value)
             written = {v.key: v.write(charts[v.key], value, stages.width, member) for v in self.targets}
@@ -133,7 +135,7 @@ class Step:
         """The cotangents of the factors, as boxes: those of all members, or of one."""
         given = partial(self._given, arrays, cotangents, stages.width, member)
         read = self._reader(arrays, stages, member)
-        if _is_large(read):
+        if self._is_large(arrays, member):
             pulled = semiring.pullback(read, *stages(given), stages)
         else:
             pulled = stages(lambda: semiring.pullback(read, *given()))
@@ -163,18 +165,18 @@ class Step:
 
         return lambda: [([factor(view) for view in views], summed) for views, summed in self.products]
 
+    def _is_large(self, arrays: Arrays, member: jax.Array | None) -> bool:
+        """Whether the fold, or its derivative, sums over many cells."""
+        views = self.views if member is None else [view.alone for view in self.views]
+        shapes = set[tuple[int, ...]]().union(*(view.shapes(arrays[view.key]) for view in views))
+        return len(shapes) > 1 and max(map(prod, shapes)) > SMALL
+
     def _in_turn(self, arrays: Arrays) -> bool:
         """Whether members are computed one after the other."""
         least = IN_TURN.get(jax.default_backend())
         if least is None or self.members == 1:
             return False
         return max(view.alone.cells(arrays[view.key]) for view in self.views) > least
-
-
-def _is_large(read: Reader) -> bool:
-    """Whether a fold, or its derivative, sums over many cells."""
-    arrays = jax.tree.leaves([factors for factors, _ in jax.eval_shape(read)])
-    return len({array.shape for array in arrays}) > 1 and max(array.size for array in arrays) > SMALL
 
 
 def _broadcast(leaf: jax.Array, shape: tuple[int, ...]) -> jax.Array:

@@ -63,6 +63,10 @@ class View:
         """How many values the box has, those of all sentences counted."""
         return prod(d.size for d in self.dims) * prod(jax.tree.leaves(source)[0].shape[len(self.dims) :])
 
+    def shapes(self, source: Any) -> set[tuple[int, ...]]:
+        """Those of what is read."""
+        return {self._grid(leaf.shape[len(self.dims) :]) for leaf in jax.tree.leaves(source)}
+
     def _of(self, member: jax.Array | None) -> tuple[View, jax.Array | None]:
         """The view, or that of one row of the grid, and where in the array this is."""
         if member is None:
@@ -141,9 +145,11 @@ class View:
         kept = [d.axis for d in self.dims if d.axis is not None]
         box = box.reshape([d.size for d in self.dims if d.axis is not None] + list(trailing))
         order = sorted(range(len(kept)), key=lambda m: kept[m])
-        box = box.transpose(*order, *range(len(kept), box.ndim))
+        return box.transpose(*order, *range(len(kept), box.ndim)).reshape(self._grid(trailing))
+
+    def _grid(self, trailing: Sequence[int]) -> tuple[int, ...]:
         sizes = {d.axis: d.size for d in self.dims}
-        return box.reshape([sizes.get(axis, 1) for axis in range(self.rank)] + list(trailing))
+        return (*(sizes.get(axis, 1) for axis in range(self.rank)), *trailing)
 
     def _from_grid(self, value: jax.Array) -> jax.Array:
         trailing = value.shape[self.rank :]
@@ -211,13 +217,14 @@ def _nth(rows: tuple[int, ...], member: jax.Array) -> jax.Array:
 
 
 def _affine(start: Any, slope: int, width: Width) -> Any:
+    if isinstance(width, int):
+        return start + slope * width
     if not slope:
         return start
-    if isinstance(width, int) or abs(slope) != 1:
-        return start + slope * width
     if slope == -1:
         return lax.sub(start, width)
-    return lax.add(start, width) if start else width
+    scaled = width if slope == 1 else lax.mul(type(start)(slope), width)
+    return lax.add(start, scaled) if start else scaled
 
 
 def _replace(leaf: jax.Array, box: jax.Array, corner: list[Any]) -> jax.Array:
