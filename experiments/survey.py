@@ -1,7 +1,8 @@
 """What programs share that count something in treebanks: command line, sentences, tables on screen and as files."""
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,10 @@ def _command_line(program: str, description: str) -> argparse.ArgumentParser:
 
 
 def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence]]]:
-    """Names (got-train) and sentences."""
-    for path in options.files:
-        yield path.stem, read(path)
-    for lang in options.lang:
+    """Names (got-train) and sentences, of each treebank once."""
+    for name, path in named(options.files).items():
+        yield name, read(path)
+    for lang in dict.fromkeys(options.lang):
         if lang == "demo":
             found = write_demo_treebank(options.out / "demo-treebank")
         else:
@@ -84,6 +85,27 @@ def _treebanks(options: argparse.Namespace) -> Iterator[tuple[str, list[Sentence
         if path is None:
             raise ValueError(f"the treebank {lang} has no {options.split} set: write --split train or --split dev")
         yield f"{lang}-{options.split}", read(path)
+
+
+def named(paths: Iterable[Path]) -> dict[str, Path]:
+    """Files by their stems, with as many of the folders above as it takes to tell all of them apart.
+
+    Names stand in tables and in names of figures, where two files of one name would be mixed.
+
+    Example:
+        >>> [*named([Path("a/dev.conllu"), Path("b/dev.conllu"), Path("a/dev.conllu")])]
+        ['a-dev', 'b-dev']
+    """
+    files = {os.path.abspath(path): path for path in paths}
+    parts = [Path(place).with_suffix("").parts[1:] for place in files]
+    for depth in range(1, max(map(len, parts), default=1) + 1):
+        names = ["-".join(own[-depth:]) for own in parts]
+        if len(set(names)) == len(names):
+            return dict(zip(names, files.values(), strict=True))
+    told = ", ".join(map(str, files.values()))
+    raise ValueError(
+        f"{told}: expected names that differ in more than what stands behind the dot; rename one of the files"
+    )
 
 
 def _printed(title: str, rows: Sequence[Row]) -> Table:

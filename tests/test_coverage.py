@@ -11,7 +11,7 @@ from experiments import coverage, tree_classes
 from experiments.cores import core
 from experiments.demo_treebank import write_demo_treebank
 from experiments.sentences import read
-from experiments.survey import Row
+from experiments.survey import Row, named
 from experiments.tree_classes import lost_in_mhk, lost_in_one_endpoint_crossing
 from experiments.treebank import VARIABLE, find_treebank
 from structdep.trees import all_trees, is_one_endpoint_crossing, is_projective
@@ -81,6 +81,26 @@ def test_coverage_of_any_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr().out
     assert "projective" in printed and "| demo-ud-dev | MH_4 |" in (tmp_path / "out" / "coverage.md").read_text()
     assert (tmp_path / "out" / "coverage.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    files = [write_demo_treebank(tmp_path / folder).dev for folder in "ab"]
+    assert coverage.main(["--files", *map(str, [*files, files[0]]), "--out", str(tmp_path / "out")]) == 0
+    found = [row["treebank"] for row in rows(tmp_path / "out" / "coverage.csv")]
+    assert found == ["a-demo-ud-dev"] * 6 + ["b-demo-ud-dev"] * 6
+
+
+def test_as_many_folders_as_it_takes_are_in_names(tmp_path: Path) -> None:
+    files = [tmp_path / "1" / "got" / "dev.conllu", tmp_path / "2" / "got" / "dev.conllu"]
+    assert named([*files, files[0]]) == {"1-got-dev": files[0], "2-got-dev": files[1]}
+    assert list(named([files[0], tmp_path / "train.conllu"])) == ["dev", "train"]
+    with pytest.raises(ValueError, match="rename one of the files"):
+        named([tmp_path / "dev.conllu", tmp_path / "dev.txt"])
+
+
+def test_a_language_is_counted_once(tmp_path: Path) -> None:
+    assert coverage.main(["--lang", "demo", "demo", "--split", "dev", "--out", str(tmp_path)]) == 0
+    assert [row["treebank"] for row in rows(tmp_path / "coverage.csv")] == ["demo-dev"] * 6
 
 
 def test_files_that_cannot_be_counted_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

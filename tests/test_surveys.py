@@ -44,6 +44,12 @@ def test_transitions_per_word(sentences: list[Sentence], tmp_path: Path, capsys:
     assert (tmp_path / "demo-dev.svg").read_bytes() == figure
 
 
+def test_files_of_one_name_have_figures_of_their_own(tmp_path: Path) -> None:
+    files = [write_demo_treebank(tmp_path / folder).dev for folder in "ab"]
+    assert transitions_per_word.main(["--files", *map(str, files), "--out", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.svg")) == ["a-demo-ud-dev.svg", "b-demo-ud-dev.svg"]
+
+
 def test_a_fit_is_the_best_multiple() -> None:
     words, steps = np.array([3.0, 5, 9]), np.array([6.0, 12, 19])
     fit = Fit.of(words, steps)
