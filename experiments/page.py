@@ -1,7 +1,6 @@
 """A run as one page of HTML that needs nothing else: curves, scores by kind of arc, confusions, the worst sentences."""
 
 import base64
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from experiments.compare import check_words
 from experiments.config import Config
 from experiments.diagram_svg import COLORS, svg
 from experiments.diagrams import KINDS, arcs_of, compared
@@ -18,6 +18,7 @@ from experiments.figures import svg_of
 from experiments.files import write_whole
 from experiments.prediction import Predictions
 from experiments.run_figures import by_arc, curve
+from experiments.runs import read_log
 from experiments.sentences import Sentence, read
 from experiments.tables import shown
 
@@ -34,13 +35,18 @@ td:first-child, th:first-child { text-align: left }
 """
 
 
-def write_page(folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]]) -> Path:
+def write_page(
+    folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]], files: Mapping[str, Path] | None = None
+) -> Path:
     """Write report`ending`.html of a run that has config.json, dev`ending`.conllu and so on, and log.jsonl or members.
 
-    `gold` has the sentences of each split with the right trees, dev's first.
+    `gold` has the sentences of each split with the right trees, dev's first; `files`, what they were read from, where
+    the trees may be of other sentences, which raises ValueError.
     """
     config = Config.read(folder / "config.json")
     predicted = {split: read(folder / f"{split}{ending}.conllu") for split in gold}
+    for split, path in (files or {}).items():
+        check_words(folder / f"{split}{ending}.conllu", predicted[split], path, gold[split])
     results = {split: evaluate(gold[split], _trees(found)) for split, found in predicted.items()}
     split = next(iter(gold))
     pair = gold[split], predicted[split]
@@ -49,7 +55,7 @@ def write_page(folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]]
     body = [
         f"<h1>{escape(title)}</h1>",
         _results(results),
-        *_training(folder / "log.jsonl"),
+        *_training(folder),
         f"<h2>Which arcs of {split} are found</h2>",
         _image(by_arc(*pair), "UAS by length and crossing of gold arcs"),
         f"<h2>Relations of {split}: gold in rows, predicted in columns</h2>",
@@ -67,11 +73,11 @@ def write_page(folder: Path, ending: str, gold: Mapping[str, Sequence[Sentence]]
     return write_whole(folder / f"report{ending}.html", page)
 
 
-def _training(path: Path) -> list[str]:
+def _training(folder: Path) -> list[str]:
     """The learning curve; of a run of several parsers each has its own."""
-    if not path.is_file():
+    log = read_log(folder)
+    if not log:
         return []
-    log = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return ["<h2>Training</h2>", _image(curve(log), "UAS and LAS on dev, and the loss, by epoch")]
 
 

@@ -109,7 +109,7 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
 
     Raises:
         FileNotFoundError: no run there, none that has parsed dev, or no treebank.
-        ValueError: another treebank than the run's.
+        ValueError: another treebank than the run's, or trees of other sentences.
     """
     config = Config.read(folder / "config.json")
     found = treebank_of_run(config, folder, treebanks, version)
@@ -117,7 +117,8 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
     if not endings:
         raise FileNotFoundError(f"{folder} has no dev.conllu: let ud.py train until its report")
     gold = found.evaluated()
-    return [write_page(folder, ending, gold) for ending in endings]
+    files = {split: getattr(found, split) for split in gold}
+    return [write_page(folder, ending, gold, files) for ending in endings]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -157,6 +157,16 @@ def _uas(metrics: dict[str, float]) -> float:
     return metrics["uas"]
 
 
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """An entry for each evaluation of the run in a folder, which is left as it is."""
+    path = folder / "log.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    try:
+        return [json.loads(line) for line in lines]
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}): delete the lines that are not JSON") from None
+
+
 def member_folder(run: Path, seed: int) -> Path:
     """Where a run of several parsers has that of this seed."""
     return run / f"seed-{seed}"

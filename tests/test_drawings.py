@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -199,3 +200,40 @@ def test_pages_of_no_run_or_another_treebank_are_refused(
     Config(treebank="other 0123").write(run / "config.json")
     assert report.main([str(run)]) == 1
     assert "is about other 0123, but this is demo-ud-train.conllu" in capsys.readouterr().err
+
+
+def cut_off(blocks: list[str]) -> list[str]:
+    return blocks[:10]
+
+
+def swapped(blocks: list[str]) -> list[str]:
+    return [blocks[1], blocks[0], *blocks[2:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(cut_off, "has 10 sentences, but"), (swapped, "sentence 1 is not the same: the word")],
+)
+def test_trees_of_other_sentences_are_told(
+    change: Callable[[list[str]], list[str]],
+    message: str,
+    run: Path,
+    treebank: Treebank,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = run / "test.conllu"
+    blocks = path.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    path.write_text("\n\n".join(change(blocks)) + "\n\n", encoding="utf-8")
+    assert report.main([str(run)]) == 1
+    told = capsys.readouterr().err
+    assert message in told and str(path) in told and str(treebank.test) in told
+
+
+def test_damaged_logs_are_named_and_empty_ones_left_out(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run / "log.jsonl"
+    path.write_text(path.read_text() + '{"epoch": 4, "ua')
+    assert report.main([str(run)]) == 1
+    assert f"report.py: {path} is damaged" in capsys.readouterr().err
+    path.write_text("")
+    assert report.main([str(run)]) == 0
+    assert "<h2>Training</h2>" not in (run / "report.html").read_text(encoding="utf-8")
