@@ -4,18 +4,18 @@ python experiments/table4.py --lang got hu --seeds 1 2 3 4 5
 """
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
 from experiments import messages, processes, recipes, ud
 from experiments.config import Config
+from experiments.decoding import Decoding
 from experiments.files import write_whole
+from experiments.finished import Row, finished
 from experiments.parsers import PARSERS
 from experiments.processes import STOPPED, Train
 from experiments.tables import as_csv, markdown
@@ -35,10 +35,9 @@ PUBLISHED = {
 EPILOG = """\
 each run is one of ud.py, in a process of its own; what is finished is not run again, what was stopped goes on. What
 stands behind -- is for ud.py: table4.py --lang got -- --loss nll. Tables are written anew after each run, of all runs
-in the folder by these parsers; those of other configurations than the usual have lines of their own.
+in the folder by these parsers; those of other configurations than the usual, or on another version of a treebank where
+there are several, have lines of their own. New runs of these take a folder of their own, too: --runs DIR.
 """
-
-Row = dict[str, Any]
 
 
 def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
@@ -58,28 +57,29 @@ def _config(command: Sequence[str]) -> Config:
     return ud.config(ud.parser().parse_args(command))
 
 
-def finished(folder: Path) -> dict[Config, Row]:
-    """The configurations of all runs in a folder that have a report, and what it says, a value a column."""
-    found = {}
-    for path in sorted(folder.glob("*/report.json")):
-        try:
-            config = replace(Config.read(path.parent / "config.json"), treebank="")
-        except (OSError, TypeError, ValueError):
-            continue  # not a run of this version
-        found[config] = _row(config, json.loads(path.read_text(encoding="utf-8")))
-    return found
+def on_treebanks(commands: Iterable[Sequence[str]]) -> Iterator[Config]:
+    """The configurations of runs, with the treebanks that they would be trained on, each found but once."""
+    checksums: dict[str, str] = {}
+    for command in commands:
+        config = _config(command)
+        if config.lang not in checksums:
+            checksums[config.lang] = ud.treebank(ud.parser().parse_args(command)).checksum
+        yield replace(config, treebank=checksums[config.lang])
 
 
-def _row(config: Config, report: Row) -> Row:
-    start = Path(config.start).name.removeprefix(f"{config.lang}-").removesuffix(f"-{config.seed}")
-    config = replace(config, start=start)  # the same for each language and seed
-    usual = Config(lang=config.lang, parser=config.parser, seed=config.seed)
-    changes = "".join(f", {change.partition(', not ')[0]}" for change in config.differences(usual))
-    scores: Row = {"dev UAS": "", "dev LAS": "", "test UAS": "", "test LAS": ""}
-    for split, results in report["results"].items():
-        scores |= {f"{split} {score.upper()}": results["groups"]["all"][score] for score in ("uas", "las")}
-    training = {name: report["training"][name] for name in ("best_epoch", "minutes")}
-    return {"lang": config.lang, "parser": config.parser, "changes": changes, "seed": config.seed, **scores, **training}
+def check(options: argparse.Namespace) -> None:
+    """Raises ValueError for options of ud.py whose runs would fail, or be in no table, after hours of training."""
+    asked = ud.parser().parse_args(["--lang", *options.lang[:1], *options.options])
+    if ending := Decoding(asked.decode, beam=asked.beam).ending:
+        raise ValueError(
+            f"-- --decode {asked.decode} --beam {asked.beam}: tables are made of report.json, but this would write "
+            f"report{ending}.json: leave these options out, and give them to ud.py when a run is finished"
+        )
+    if options.started and asked.members > 1:
+        raise ValueError(
+            f"--started -- --members {asked.members}: a parser begins with what one has learned, not several: "
+            "leave out --started or --members"
+        )
 
 
 def table(rows: Sequence[Row], langs: Sequence[str]) -> str:
@@ -104,11 +104,21 @@ def _cell(rows: Sequence[Row], column: str) -> str:
     return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "") + f" ({len(values)})"
 
 
+def with_treebanks(rows: Sequence[Row]) -> list[Row]:
+    """Runs of a language on several treebanks, such as versions of one, are told apart by what has changed."""
+    treebanks: dict[str, set[str]] = {}
+    for row in rows:
+        treebanks.setdefault(row["lang"], set()).add(row["treebank"])
+    several = {lang for lang, found in treebanks.items() if len(found) > 1}
+    named = ({**row, "changes": f"{row['changes']}, treebank: {row['treebank']}"} for row in rows)
+    return [own if row["lang"] in several else row for row, own in zip(rows, named, strict=True)]
+
+
 def write(options: argparse.Namespace) -> str:
     """Write table4.csv, a line a run that is done, and table4.md, which is returned."""
     langs, parsers = options.lang, options.parsers
     done = finished(options.runs).values()
-    chosen = [row for row in done if row["lang"] in langs and row["parser"] in parsers]
+    chosen = with_treebanks([row for row in done if row["lang"] in langs and row["parser"] in parsers])
     if not chosen:
         return f"no run of these parsers and languages is done in {options.runs}"
     rows = sorted(chosen, key=lambda row: (parsers.index(row["parser"]), row["changes"], row["lang"], row["seed"]))
@@ -154,11 +164,11 @@ def main(arguments: Sequence[str] | None = None, train: Train = processes.train)
 
 def run(options: argparse.Namespace, train: Train) -> int:
     console, failed = messages.plain(), []
+    check(options)
     if options.collect and not finished(options.runs):
         raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
-    for number, command in enumerate(wanted, start=1):
-        config = _config(command)
+    for number, (command, config) in enumerate(zip(wanted, [*on_treebanks(wanted)], strict=True), start=1):
         if config in finished(options.runs):
             continue
         console.rule(f"{number} of {len(wanted)}: {config.name}")

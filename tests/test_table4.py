@@ -8,9 +8,11 @@ from pathlib import Path
 from statistics import stdev
 
 import pytest
+from training_cases import small_treebank
 
 from experiments import table4, ud
 from experiments.config import Config
+from experiments.treebank import VARIABLE
 
 UAS = {("mh3", 1): 83.0, ("mh3", 2): 84.0, ("mst", 1): 85.0}
 
@@ -19,26 +21,51 @@ def config_of(arguments: Sequence[str]) -> Config:
     return ud.config(ud.parser().parse_args(arguments))
 
 
-def finish(arguments: Sequence[str]) -> int:
-    """What ud.py leaves, without the work; the second seed of mst fails."""
+def finish(arguments: Sequence[str], epochs: int | None = None) -> int:
+    """What ud.py leaves, without the work, after all epochs or so many; the second seed of mst fails."""
     options, config = ud.parser().parse_args(arguments), config_of(arguments)
     if (config.parser, config.seed) not in UAS:
         return 1
     uas = UAS[config.parser, config.seed]
     folder = options.runs / config.name
-    replace(config, treebank="demo 01").write(folder / "config.json")
+    replace(config, treebank=ud.treebank(options).checksum).write(folder / "config.json")
     results = {
         split: {"groups": {"all": {"words": 9, "uas": uas - less, "las": uas - 6 - less}}}
         for split, less in (("dev", 0), ("test", 1))
     }
-    report = {"results": results, "training": {"best_epoch": 3, "minutes": 2.5, "sentences_per_second": 9}}
-    (folder / "report.json").write_text(json.dumps(report))
+    log(folder, epochs or config.epochs)
+    training = {"best_epoch": 3, "minutes": 0.5 * (epochs or config.epochs), "sentences_per_second": 9}
+    (folder / "report.json").write_text(json.dumps({"results": results, "training": training}))
     return 0
+
+
+def log(folder: Path, epochs: int) -> None:
+    """Half a minute an epoch."""
+    lines = [json.dumps({"epoch": epoch, "minutes": 0.5 * epoch}) + "\n" for epoch in range(1, epochs + 1)]
+    folder.mkdir(exist_ok=True)
+    (folder / "log.jsonl").write_text("".join(lines))
+
+
+@pytest.fixture(autouse=True)
+def treebanks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Gothic and a Hungarian treebank, and where they are."""
+    found = tmp_path_factory.mktemp("treebanks")
+    for lang in ("got", "hu"):
+        small_treebank(tmp_path_factory.mktemp("demo"), found, lang)
+    monkeypatch.setenv(VARIABLE, str(found))
+    return found
 
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
     return ["--lang", "got", "--parsers", "mh3", "mst", "--seeds", "1", "2", "--runs", str(tmp_path)]
+
+
+def asked_by(command: Sequence[str]) -> list[str]:
+    """The names of runs that are not finished, which all fail now."""
+    asked: list[str] = []
+    table4.main(command, lambda arguments: asked.append(config_of(arguments).name) or 1)
+    return asked
 
 
 def test_runs_are_collected(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,6 +135,84 @@ def test_parsers_that_begin_with_another(command: list[str], tmp_path: Path, mon
     assert {config.layers for config in configs} == {2} and {config.graft for config in configs} == {0.35}
     lines = [line for line in (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines() if "mh3" in line]
     assert len(lines) == 1 and "start: mst2-mean-field-nll" in lines[0] and "83.50" in lines[0]
+
+
+def test_runs_that_lack_epochs_go_on(command: list[str], tmp_path: Path) -> None:
+    """Those of --minutes, and those that were killed behind their report, are in no table."""
+    assert table4.main(command, lambda arguments: finish(arguments, 1)) == 1
+    assert not (tmp_path / "table4.md").exists()
+    assert table4.main([*command, "--collect"]) == 1
+    assert table4.main(command, finish) == 1 and len(asked_by(command)) == 1
+    path = tmp_path / "got-mh3-hinge-2" / "report.json"
+    path.write_text(path.read_text().replace('"minutes": 30.0', '"minutes": 29.5'))
+    assert asked_by(command) == ["got-mh3-hinge-2", "got-mst-hinge-2"]
+    assert table4.main([*command, "--collect"]) == 0
+    assert "| mh3 | 83.00 (1) |" in (tmp_path / "table4.md").read_text(encoding="utf-8")
+
+
+def test_all_members_of_a_run_must_be_finished(command: list[str], tmp_path: Path) -> None:
+    several = [*command, "--", "--members", "2"]
+    assert table4.main(several, finish) == 1 and len(asked_by(several)) == 4
+    folder = tmp_path / "got-mh3-members2-hinge-1"
+    (folder / "log.jsonl").unlink()
+    for seed, epochs in ((1, 60), (2, 30)):
+        log(folder / f"seed-{seed}", epochs)
+    report = json.loads((folder / "report.json").read_text())
+    report["training"]["minutes"] = 60.0
+    (folder / "report.json").write_text(json.dumps(report))
+    assert folder.name in asked_by(several)
+    log(folder / "seed-2", 60)
+    assert folder.name not in asked_by(several) and len(asked_by(several)) == 3
+
+
+def test_versions_of_a_treebank_are_told_apart(command: list[str], tmp_path: Path, treebanks: Path) -> None:
+    assert table4.main(command, finish) == 1
+    before = ud.treebank(ud.parser().parse_args(["--lang", "got"])).checksum
+    for folder in list(tmp_path.glob("got-*")):
+        folder.rename(tmp_path / f"other-{folder.name}")
+    train = treebanks / "got-ud-train.conllu"
+    train.write_text(train.read_text(encoding="utf-8") * 2, encoding="utf-8")
+    after = ud.treebank(ud.parser().parse_args(["--lang", "got"])).checksum
+    assert len(asked_by(command)) == 4
+    assert table4.main(command, finish) == 1 and len(asked_by(command)) == 1
+    lines = (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines()
+    names = [line.split(" | ")[0] for line in lines if line.startswith("| m")]
+    treebank = sorted((before, after))
+    assert names == [f"| {parser}, treebank: {name}" for parser in ("mh3", "mst") for name in treebank]
+
+
+@pytest.mark.parametrize("content", ['{"results": ', "{}", "[]", '{"training": {"minutes": 30}, "results": []}'])
+def test_damaged_reports_are_named(
+    content: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert table4.main(command, finish) == 1
+    path = tmp_path / "got-mh3-hinge-1" / "report.json"
+    path.write_text(content)
+    assert table4.main([*command, "--collect"]) == 1
+    expected = f"table4.py: {path} is damaged, or of another version: give the command of that run again"
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--", "--decode", "mbr"], "-- --decode mbr --beam 1: tables are made of report.json"),
+        (["--", "--beam", "8"], "this would write report-beam8.json: leave these options out"),
+        (["--started", "--", "--members", "2"], "--started -- --members 2: a parser begins with what one has learned"),
+    ],
+)
+def test_options_of_runs_that_no_table_can_have(
+    options: list[str], message: str, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not asked_by([*command, *options])
+    assert message in capsys.readouterr().err
+
+
+def test_a_treebank_that_is_not_there_is_told_before_all(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not asked_by([*command, "--lang", "got", "none"])
+    assert "looked for none-ud-train.conllu" in capsys.readouterr().err
 
 
 def test_nothing_to_collect(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
