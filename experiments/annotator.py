@@ -53,12 +53,12 @@ class Annotator:
         self.done += len(sentences)
         return found
 
-    def need(self, sentence: Sentence) -> float:
-        """The bytes that finding its trees takes, where something cheaper could; else 0."""
+    def need(self, sentence: Sentence, decoding: Decoding | None = None) -> float:
+        """The bytes that finding its trees takes (by another decoding), where something cheaper could; else 0."""
         if self.cheaper is None:
             return 0
         shape = next(shape for shape in ladder() if shape.words >= len(sentence))
-        return shape.sentences * self.parser.memory(shape.words, self.decoding)
+        return shape.sentences * self.parser.memory(shape.words, decoding or self.decoding)
 
     def _is_long(self, sentence: Sentence, number: int) -> bool:
         need = self.need(sentence)

@@ -129,9 +129,22 @@ class Config:
 
     @classmethod
     def read(cls, path: Path) -> "Config":
-        """The configuration in a file; TypeError where it has other names."""
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**values)
+        """The configuration in a file; ValueError where that is damaged, or has other names."""
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} cannot be read: {error}") from None
+
+    @property
+    def seeds(self) -> range:
+        """Those of its members, m of each seed, so that runs share none.
+
+        Example:
+            >>> list(Config(seed=3, members=4).seeds)
+            [9, 10, 11, 12]
+        """
+        last = self.seed * self.members
+        return range(last - self.members + 1, last + 1)
 
 
 COUNTS = """
@@ -148,6 +161,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         "a share, from 0 to less than 1",
     ),
     ("learning_rate clip", lambda value: 0 < value < inf, "a number above 0"),
-    ("seed tag_weight weight_decay", lambda value: 0 <= value < inf, "0 or more"),
+    ("tag_weight weight_decay", lambda value: 0 <= value < inf, "0 or more"),
+    ("seed", lambda value: 0 <= value < 2**32, "a whole number from 0 to 4294967295"),
 )
 """What numbers have to be."""

@@ -17,7 +17,7 @@ from experiments.demo_treebank import write_demo_treebank
 from experiments.evaluation import Evaluation
 from experiments.experiment import Experiment
 from experiments.memory import keep_freed_memory
-from experiments.messages import plain, print_table
+from experiments.messages import failed, plain, print_table
 
 PARSERS = ("eisner", "mh4-hybrid")
 COLUMNS = {
@@ -55,13 +55,19 @@ def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers
     keep_freed_memory()
     keep_programs()
     console = plain()
-    treebank = write_demo_treebank(folder / "treebank")
     results = {}
-    for name in parsers:
-        console.rule(name)
-        experiment = Experiment(replace(config, parser=name), treebank, folder / name, console)
-        experiment.train()
-        results[name] = experiment.report().evaluations["test"]
+    try:
+        treebank = write_demo_treebank(folder / "treebank")
+        for name in parsers:
+            console.rule(name)
+            experiment = Experiment(replace(config, parser=name), treebank, folder / name, console)
+            experiment.train()
+            results[name] = experiment.report().evaluations["test"]
+    except (OSError, ValueError, FloatingPointError) as error:
+        return failed("demo.py", error)
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on from the last evaluation")
+        return 130
     print_table(table(results))
     return 0
 

@@ -5,10 +5,12 @@ python experiments/ensemble.py runs/got-mst-nll-1 runs/got-mst2-mean-field-nll-1
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from experiments.chart_parsers import CHARTS
 from experiments.compiled import keep_programs
@@ -44,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text, folder = run(options)
     except (OSError, ValueError) as error:
         return failed("ensemble.py", error)
+    except KeyboardInterrupt:
+        return 130
     console.print(text)
     console.print(f"all in {folder}")
     return 0
@@ -90,15 +94,30 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
         treebank_of_run(model.config, folders[name], options.treebanks, options.version)
         for name, model in models.items()
     ]
+    if other := next(
+        (name for name, own in zip(models, found, strict=True) if own.checksum != found[0].checksum), None
+    ):
+        raise ValueError(f"{other} was trained on another treebank, or version of it, than {next(iter(models))}")
     splits = found[0].evaluated()
     ensemble = together(models, splits.values(), options.by, options.system, options.weights)
     first = options.runs[0]
     lang = next(iter(models.values())).config.lang
     folder = options.out or first.parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
+    settle(
+        folder, {str(run): [way, weight] for run, way, weight in zip(runs, ensemble.by, ensemble.weights, strict=True)}
+    )
     scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}
     text = f"# {ensemble}\n\n{gains(scores)}\n"
     write_whole(folder / "report.md", text)
     return text, folder
+
+
+def settle(folder: Path, members: Mapping[str, Sequence[Any]]) -> None:
+    """Write which runs, how and by what weight, to a new folder; in an old one they must be the same."""
+    path, text = folder / "ensemble.json", json.dumps(members, indent=1) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"{folder} holds what other runs, ways or weights gave: write --out to use another folder")
+    write_whole(path, text)
 
 
 def together(

@@ -42,7 +42,7 @@ class JointAnnotator:
         found: list[list[Tree]] = [[] for _ in sentences]
         usual = []
         for place, sentence in enumerate(sentences):
-            if all(annotator.need(sentence) <= self.memory for annotator in self.alone):
+            if all(annotator.need(sentence, SUMS) <= self.memory for annotator in self.alone):
                 usual.append(place)
             else:
                 self.warn(
@@ -57,6 +57,10 @@ class JointAnnotator:
                 found[place] = [Tree(heads, deprels)]
         self.done += len(sentences)
         return found
+
+
+SUMS = Decoding("mbr")
+"""What models that parse together do: their marginals take more room than a best tree."""
 
 
 def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:

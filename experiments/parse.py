@@ -17,11 +17,13 @@ from experiments.memory import keep_freed_memory
 from experiments.messages import failed, plain
 from experiments.prediction import Tree
 from experiments.sentences import Sentence, from_words, stream, text_lines, with_tree
+from experiments.shapes import ladder
 
 SOURCE = "standard input"
 WORDS_AT_ONCE = 4000
 """Words that are read before they are parsed: enough to fill batches."""
-EPILOG = """\
+LONGEST = ladder()[-1].words
+EPILOG = """""\
 MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
 run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
 multiword tokens, empty nodes and all other columns stay as they are; HEAD and DEPREL are replaced. The output is UTF-8,
@@ -90,6 +92,8 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
         return 1
     except (OSError, ValueError) as error:
         return failed("parse.py", error)
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
@@ -115,7 +119,12 @@ def groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     """Runs of sentences with about `WORDS_AT_ONCE` words each; what was read before an error comes before the error."""
     group: list[Sentence] = []
     try:
-        for sentence in sentences:
+        for number, sentence in enumerate(sentences, start=1):
+            if len(sentence) > LONGEST:
+                raise ValueError(
+                    f"sentence {number} ({sentence.sent_id or 'no sent_id'}) has {len(sentence)} words, and "
+                    f"{LONGEST} are the most that can be parsed: split it (with --text each line is a sentence)"
+                )
             group.append(sentence)
             if sum(map(len, group)) >= WORDS_AT_ONCE:
                 yield group

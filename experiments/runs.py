@@ -55,6 +55,8 @@ class Run:
     def last(self, template: State) -> tuple[int, State]:
         """The last epoch that was saved, with its state; else 0 and `template`. Log lines behind it are dropped."""
         epoch = self.checkpoints.latest_step() or 0
+        if epoch and epoch not in [entry["epoch"] for entry in self.log()]:
+            raise ValueError(f"{self.folder / 'log.jsonl'} has no line of epoch {epoch}, which was saved: {ANEW}")
         self._write_log([entry for entry in self.log() if entry["epoch"] <= epoch])
         return epoch, self._restore(epoch, template) if epoch else template
 
@@ -63,6 +65,10 @@ class Run:
         epoch = self.checkpoints.best_step()
         if epoch is None:
             raise ValueError(f"no checkpoint in {self.folder}: train for an epoch at least")
+        scores = {entry["epoch"]: entry["uas"] for entry in self.log()}
+        if scores and scores.get(epoch, 0) < max(scores.values()):
+            lost = max(scores, key=lambda number: scores[number])
+            raise ValueError(f"{self.folder / 'checkpoints'} lacks epoch {lost}, the best of the log: {ANEW}")
         return epoch, self._restore(epoch, template)
 
     def save(self, epoch: int, state: State, entry: dict[str, Any]) -> None:
@@ -108,14 +114,15 @@ class Run:
 
     def _restore(self, epoch: int, template: State) -> State:
         place = self.folder / "checkpoints" / str(epoch)
+        remedy = REMEDY if epoch == self.checkpoints.latest_step() else ANEW
         if self.checksums.is_damaged(str(epoch)):
-            raise ValueError(f"the checkpoint {place} is damaged: {REMEDY}")
+            raise ValueError(f"the checkpoint {place} is damaged: {remedy}")
         try:
             with _quietly():
                 wanted = jax.tree.map(lambda leaf: np.empty(leaf.shape, leaf.dtype), template)
                 state: State = self.checkpoints.restore(epoch, args=ocp.args.StandardRestore(wanted))
         except Exception as error:  # orbax has errors of its own for each way in which files can be wrong
-            raise ValueError(f"the checkpoint {place} cannot be read ({_reason(error)}): {REMEDY}") from None
+            raise ValueError(f"the checkpoint {place} cannot be read ({_reason(error)}): {remedy}") from None
         return state
 
     def _write_log(self, entries: list[dict[str, Any]]) -> None:
@@ -123,6 +130,7 @@ class Run:
 
 
 REMEDY = "delete it, and the same command goes on from the one before, or from the beginning"
+ANEW = "delete checkpoints/, and the same command trains anew"
 
 
 def _check_room(folder: Path, state: State) -> None:
@@ -173,8 +181,10 @@ def member_folder(run: Path, seed: int) -> Path:
 
 
 def member_folders(run: Path) -> list[Path]:
-    """The folders of a run's members; none where it has trained one parser."""
-    return sorted(run.glob("seed-*/"))
+    """The folders of a run's members, be they there or not; none where it trains one parser, or is none."""
+    path = run / "config.json"
+    config = Config.read(path) if path.is_file() else Config()
+    return [member_folder(run, seed) for seed in config.seeds if config.members > 1]
 
 
 def settle(folder: Path, config: Config) -> None:
@@ -184,8 +194,8 @@ def settle(folder: Path, config: Config) -> None:
         return config.write(path)
     try:
         differences = config.differences(Config.read(path))
-    except (TypeError, ValueError) as error:
-        differences = [f"config.json cannot be read: {error}"]
+    except ValueError as error:
+        differences = [str(error)]
     if differences:
         raise ValueError(
             f"{folder} holds a run of another configuration ({'; '.join(differences)}): "

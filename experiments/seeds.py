@@ -15,7 +15,7 @@ from experiments.ensemble import evaluated, gains, together
 from experiments.page import write_page
 from experiments.processes import STOPPED, train_beside
 from experiments.report import Report, Training
-from experiments.runs import member_folder, settle
+from experiments.runs import member_folder, member_folders, settle
 from experiments.trained_model import TrainedModel
 from experiments.treebank import Treebank
 
@@ -28,17 +28,20 @@ class Members:
     """The members of a run, in folders of their own within its folder, each a run of ud.py like any other.
 
     Args:
-        config: the run's; seed s of m members has the seeds (s - 1) m + 1 to s m, so that runs share none.
+        config: the run's.
         treebank: what they are trained on.
         folder: the run's folder.
         arguments: the command line of ud.py that asks for the run.
+
+    Raises:
+        ValueError: its seed is 0, or the folder holds another run.
     """
 
     def __init__(self, config: Config, treebank: Treebank, folder: Path, arguments: Sequence[str]) -> None:
         self.config = replace(config, treebank=treebank.checksum)
         self.treebank, self.folder, self.arguments = treebank, folder, arguments
-        last = config.seed * config.members
-        self.seeds = range(last - config.members + 1, last + 1)
+        if config.seed < 1:
+            raise ValueError(f"--seed {config.seed} with --members {config.members}: write a seed of 1 or more")
         settle(folder, self.config)
 
     def train(self, at_once: int, tell: Tell, train: TrainMember = train_beside) -> None:
@@ -80,7 +83,7 @@ class Members:
         return [*self.arguments, *own]
 
     def _missing(self) -> list[int]:
-        return [seed for seed in self.seeds if not self._is_finished(member_folder(self.folder, seed))]
+        return [seed for seed in self.config.seeds if not self._is_finished(member_folder(self.folder, seed))]
 
     def _is_finished(self, folder: Path) -> bool:
         """Whether it has a report, and that of its last epoch: of no earlier one, after --minutes."""
@@ -92,7 +95,7 @@ class Members:
 
     def report(self) -> Report:
         """Parse dev and test; write the trees, report.md with what is gained over each member, .json and .html."""
-        folders = [member_folder(self.folder, seed) for seed in self.seeds]
+        folders = member_folders(self.folder)
         splits = self.treebank.evaluated()
         models = {folder.name: TrainedModel.load(folder) for folder in folders}
         ensemble = together(models, splits.values(), ["marginals"], None)

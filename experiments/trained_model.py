@@ -49,6 +49,7 @@ class TrainedModel:
             "config": asdict(self.config),
             "vocabulary": self.vocabulary.to_dict(),
         }
+        values["sha256"] = _checksum(values)
         write_whole(folder / DESCRIPTION, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
     @classmethod
@@ -61,7 +62,9 @@ class TrainedModel:
         """
         folder = _settled(folder)
         try:
-            values = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+            values = dict(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
+            if values.get("sha256", own := _checksum(values)) != own:
+                raise ValueError("its checksum is another")
             config, vocabulary = Config(**values["config"]), Vocabulary.from_dict(values["vocabulary"])
             checksum = values["weights"]["sha256"]
         except (ValueError, KeyError, TypeError) as error:
@@ -72,10 +75,20 @@ class TrainedModel:
         return cls(config, vocabulary, _filled(_abstract(config, vocabulary)[1], load(content), folder / WEIGHTS))
 
 
+def _checksum(description: Mapping[str, Any]) -> str:
+    """Of all that a description has besides; those of earlier versions have none."""
+    others = {name: value for name, value in description.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
+
+
 def _settled(folder: Path) -> Path:
     for place in (folder, folder / FOLDER):
         if (place / DESCRIPTION).is_file():
             return place
+    if members := sorted(str(place) for place in folder.glob(f"seed-*/{FOLDER}")):
+        raise FileNotFoundError(
+            f"{folder} has several parsers: give that of one of them, such as {Path(members[0]).parent}"
+        )
     raise FileNotFoundError(
         f"no model in {folder}: there is no {DESCRIPTION}, nor {FOLDER}/{DESCRIPTION}; a run has one when it is "
         "finished: give the command that made the run again"

@@ -161,6 +161,18 @@ def config(options: argparse.Namespace) -> Config:
     return Config(**chosen | {"start": options.start and str(Path(options.start))}).set(options.set)
 
 
+def check_processes(options: argparse.Namespace) -> None:
+    """Raise ValueError for options of several processes that do not go together."""
+    joins = options.distributed or options.coordinator
+    if not joins and (options.processes, options.process) != (None, None):
+        raise ValueError("--processes and --process number processes that meet: write --coordinator HOST:PORT, too")
+    if joins and options.members > 1:
+        raise ValueError(
+            "--members with --coordinator or --distributed: train each parser by itself, by --seed, and let "
+            "ensemble.py parse with all of them"
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what the user can mend is told without a traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -172,6 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = config(options)
         check(chosen, decoding)
+        check_processes(options)
         if options.distributed or options.coordinator:
             join(options.coordinator, options.processes, options.process)
         devices, found = Devices(options.devices), treebank(options)

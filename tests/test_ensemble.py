@@ -14,6 +14,7 @@ from experiments import ensemble
 from experiments.demo_treebank import write_demo_treebank
 from experiments.ensemble import Ensemble
 from experiments.members import Member
+from experiments.runs import member_folders
 from experiments.sentences import Sentence, read
 from experiments.shapes import ladder
 from experiments.trained_model import TrainedModel
@@ -74,7 +75,12 @@ def test_a_majority_wins_and_the_gain_is_told(
     assert float(rows["more than the best"][0]) == pytest.approx(float(rows["one"][0]) - best, abs=0.02)
     assert (folder / "report.md").read_text(encoding="utf-8").startswith("# 3 parsers by votes, mst")
     assert len(read(folder / "dev.conllu")) == 15 and (folder / "test.conllu").is_file()
-    assert ensemble.main([*runs, "--by", "votes", "--weights", "1", "2.5", "1"]) == 0
+    weighted = [*runs, "--by", "votes", "--weights", "1", "2.5", "1"]
+    assert ensemble.main(weighted) == 1
+    assert f"{folder} holds what other runs, ways or weights gave: write --out" in capsys.readouterr().err
+    assert ensemble.main([*runs, "--by", "votes"]) == 0
+    capsys.readouterr()
+    assert ensemble.main([*weighted, "--out", str(tmp_path / "weighted")]) == 0
     outweighed = capsys.readouterr().out.splitlines()
     assert cells(outweighed)["3 parsers by votes, mst"][0] == rows["two"][0]
     assert ensemble.main([*runs, "--by", "marginals", "votes", "votes"]) == 0
@@ -90,10 +96,26 @@ def test_a_majority_wins_and_the_gain_is_told(
     assert "--by scores takes parsers of one kind, not greedy-mh3, mst" in capsys.readouterr().err
     assert ensemble.main(runs[:1]) == 1 and ensemble.main([*runs[:1], str(tmp_path)]) == 1
     assert "takes two runs or more" in (told := capsys.readouterr().err) and "no model in" in told
-    for name, seed in (("one", 1), ("two", 2)):
-        shutil.move(tmp_path / name, tmp_path / "members" / f"seed-{seed}")
-    assert ensemble.main([str(tmp_path / "members"), *runs[2:]]) == 0
-    assert {"seed-1", "seed-2", "three"} < cells(capsys.readouterr().out.splitlines()).keys()
+    together = [str(tmp_path / "members"), *runs[2:], "--out", str(tmp_path / "out")]
+    replace(one.config, members=2, seed=5).write(tmp_path / "members" / "config.json")
+    shutil.move(tmp_path / "one", tmp_path / "members" / "seed-9")
+    assert ensemble.main(together) == 1 and f"no model in {tmp_path / 'members' / 'seed-10'}" in capsys.readouterr().err
+    shutil.move(tmp_path / "two", tmp_path / "members" / "seed-10")
+    assert [folder.name for folder in member_folders(tmp_path / "members")] == ["seed-9", "seed-10"]
+    assert ensemble.main(together) == 0
+    assert {"seed-9", "seed-10", "three"} < cells(capsys.readouterr().out.splitlines()).keys()
+    with pytest.raises(FileNotFoundError, match=r"has several parsers: give that of one of them, such as .*seed-"):
+        TrainedModel.load(tmp_path / "members")
+
+
+def test_runs_on_other_treebanks_are_no_ensemble(
+    models: list[TrainedModel], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for code, model in zip(("xyz", "abc"), models, strict=True):
+        small_treebank(tmp_path, tmp_path, code)
+        replace(model, config=replace(MST, lang=code)).save(tmp_path / code / "model")
+    assert ensemble.main([*(str(tmp_path / code) for code in ("xyz", "abc")), "--treebanks", str(tmp_path)]) == 1
+    assert "abc was trained on another treebank, or version of it, than xyz" in capsys.readouterr().err
 
 
 def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences: list[Sentence]) -> None:

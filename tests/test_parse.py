@@ -91,11 +91,17 @@ def test_damaged_models_are_refused_by_name(model: TrainedModel, tmp_path: Path)
         with pytest.raises(ValueError, match=r"weights\.safetensors is damaged"):
             TrainedModel.load(tmp_path)
     (tmp_path / WEIGHTS).write_bytes(weights)
-    wider = json.loads(description) | {"config": json.loads(description)["config"] | {"states": 64}}
+    values = json.loads(description)
+    del values["sha256"]  # as in models of earlier versions
+    (tmp_path / DESCRIPTION).write_text(json.dumps(values), encoding="utf-8")
+    assert TrainedModel.load(tmp_path).config == model.config
+    wider = values | {"config": values["config"] | {"states": 64}}
     (tmp_path / DESCRIPTION).write_text(json.dumps(wider), encoding="utf-8")
     with pytest.raises(ValueError, match=r"weights\.safetensors: .* expected .*: of another version"):
         TrainedModel.load(tmp_path)
-    for damage in (description[:-9], b"{}", description.replace(b'"states"', b'"status"')):
+    renamed = description.replace(b'"nsubj"', b'"nsubX"')
+    for damage in (description[:-9], b"{}", b"[]", description.replace(b'"states"', b'"status"'), renamed):
+        assert damage != description
         (tmp_path / DESCRIPTION).write_bytes(damage)
         with pytest.raises(ValueError, match=r"model\.json is damaged, or of another version"):
             TrainedModel.load(tmp_path)
@@ -200,6 +206,24 @@ def test_sentences_too_long_for_all_models_are_parsed_by_the_first(sentences: li
         f"sentence {number} has words, too many for all models at once: parsed by the first alone (more: --memory)"
         for number in (1, 2)
     ]
+
+
+def test_models_that_parse_together_need_room_for_marginals(sentences: list[Sentence]) -> None:
+    model, told = random_model(replace(TINY, parser="mh4", loss="nll"), sentences), list[str]()
+    annotator = Annotator(model, Decoding(), np.inf, pytest.fail)
+    best, sums = annotator.need(sentences[0]), annotator.need(sentences[0], Decoding("mbr"))
+    hinge = Annotator(random_model(replace(TINY, parser="mh4"), sentences), Decoding(), np.inf, pytest.fail)
+    assert best == hinge.need(sentences[0]) < sums / 4, "a best tree takes as much, whatever the loss"
+    JointAnnotator({"a": model, "b": model}, Decoding(), (best + sums) / 2, told.append)(sentences[:1])
+    assert len(told) == 1 and "too many for all models at once: parsed by the first alone" in told[0]
+
+
+def test_a_sentence_longer_than_any_shape_is_told_after_those_before_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = parsed(folder, "ta luzisa\n\n" + "a " * 17_000 + "\n", "--text")
+    assert status == 1 and len(words(text)) == 2
+    assert "sentence 2 (no sent_id) has 17000 words, and 16384 are the most" in capsys.readouterr().err
 
 
 def test_a_model_that_is_given_twice_is_told(folder: Path) -> None:
