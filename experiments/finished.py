@@ -28,7 +28,7 @@ def is_finished(folder: Path, config: Config) -> bool:
     path = folder / "report.json"
     if not path.is_file():
         return False
-    logs = [read_log(trained) for trained in (member_folders(folder) if config.members > 1 else [folder])]
+    logs = [read_log(trained) for trained in member_folders(folder) or [folder]]
     if [len(log) for log in logs] != [config.epochs] * config.members:
         return False
     minutes = sum(log[-1]["minutes"] for log in logs)
@@ -42,7 +42,7 @@ def finished(folder: Path) -> dict[Config, Row]:
     for path in sorted(folder.glob("*/report.json")):
         try:
             config = Config.read(path.parent / "config.json")
-        except (OSError, TypeError, ValueError):
+        except (OSError, ValueError):
             continue  # not a run of this version
         if is_finished(path.parent, config):
             with _report(path) as report:

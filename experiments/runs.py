@@ -91,12 +91,7 @@ class Run:
 
     def log(self) -> list[dict[str, Any]]:
         """An entry for each evaluation so far."""
-        path = self.folder / "log.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        try:
-            return [json.loads(line) for line in lines]
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged ({error}): delete the lines that are not JSON") from None
+        return read_log(self.folder)
 
     def trees(self) -> Heads | None:
         """The trees to train on, if they are there, and whole."""

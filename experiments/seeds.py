@@ -12,6 +12,7 @@ from typing import Any
 from experiments.config import Config
 from experiments.decoding import Decoding
 from experiments.ensemble import evaluated, gains, together
+from experiments.finished import is_finished
 from experiments.page import write_page
 from experiments.processes import STOPPED, train_beside
 from experiments.report import Report, Training
@@ -83,15 +84,8 @@ class Members:
         return [*self.arguments, *own]
 
     def _missing(self) -> list[int]:
-        return [seed for seed in self.config.seeds if not self._is_finished(member_folder(self.folder, seed))]
-
-    def _is_finished(self, folder: Path) -> bool:
-        """Whether it has a report, and that of its last epoch: of no earlier one, after --minutes."""
-        if not (folder / "report.json").is_file():
-            return False
-        reported = json.loads((folder / "report.json").read_text(encoding="utf-8"))["training"]["minutes"]
-        epochs = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
-        return len(epochs) == self.config.epochs and json.loads(epochs[-1])["minutes"] == reported
+        one = replace(self.config, members=1)
+        return [seed for seed in self.config.seeds if not is_finished(member_folder(self.folder, seed), one)]
 
     def report(self) -> Report:
         """Parse dev and test; write the trees, report.md with what is gained over each member, .json and .html."""

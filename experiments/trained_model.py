@@ -44,7 +44,7 @@ class TrainedModel:
         """Write both files; the description holds the checksum of the weights."""
         weights = save(named(self.weights))
         write_whole(folder / WEIGHTS, weights)
-        values = {
+        values: dict[str, Any] = {
             "weights": {"sha256": hashlib.sha256(weights).hexdigest()},
             "config": asdict(self.config),
             "vocabulary": self.vocabulary.to_dict(),

@@ -26,6 +26,11 @@ def test_numbers_that_make_no_parser_are_told(setting: str, expected: str) -> No
         Config().set([setting])
 
 
+def test_a_seed_fits_the_generator() -> None:
+    with pytest.raises(ValueError, match="seed=4294967296: expected a whole number from 0 to 4294967295"):
+        Config(seed=2**32)
+
+
 @pytest.mark.parametrize("name", COUNTS.split())
 def test_counts_are_of_something(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}=0: expected 1 or more"):

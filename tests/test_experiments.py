@@ -164,7 +164,7 @@ def test_what_was_damaged_is_refused_by_name(
     """One bit of the weights suffices. Trees to train on are found anew, and without a checkpoint, so is all."""
     folder = tmp_path / "run"
     shutil.copytree(finished[0].run.folder, folder)
-    run = Run(folder, finished[0].config)
+    run, log = Run(folder, finished[0].config), (folder / "log.jsonl").read_bytes()
     for name in ("trees.npz", "log.jsonl"):
         (folder / name).write_bytes((folder / name).read_bytes()[:-9])
     assert run.trees() is None
@@ -174,6 +174,9 @@ def test_what_was_damaged_is_refused_by_name(
     content = weights.read_bytes()
     weights.write_bytes(content[:1000] + bytes([content[1000] ^ 1]) + content[1001:])
     (folder / "log.jsonl").unlink()
+    with pytest.raises(ValueError, match=r"log\.jsonl has no line of epoch 3, which was saved: delete checkpoints/"):
+        Run(folder, finished[0].config).last(finished[0].trainer.start())
+    (folder / "log.jsonl").write_bytes(log)
     with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 is damaged: delete it, and the same command"):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
     (folder / "checksums.json").unlink()
@@ -182,6 +185,16 @@ def test_what_was_damaged_is_refused_by_name(
         Run(folder, finished[0].config).last(finished[0].trainer.start())
     shutil.rmtree(folder / "checkpoints")
     assert Run(folder, finished[0].config).last(finished[0].trainer.start())[0] == 0
+
+
+def test_a_best_epoch_that_is_lost_is_not_another(tmp_path: Path, finished: tuple[Experiment, Report]) -> None:
+    run, state = Run(tmp_path, finished[0].config), finished[0].trainer.start()
+    for epoch, uas in enumerate((90.0, 80.0, 85.0), start=1):
+        run.save(epoch, state, {"uas": uas})
+    assert run.best(state)[0] == 1
+    shutil.rmtree(tmp_path / "checkpoints" / "1")
+    with pytest.raises(ValueError, match="checkpoints lacks epoch 1, the best of the log: delete checkpoints/"):
+        Run(tmp_path, finished[0].config).best(state)
 
 
 def test_a_full_disk_is_told(
@@ -373,6 +386,8 @@ def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert "crossing arcs" in printed and printed.count("epoch   1/1") == 2
     assert (tmp_path / "demo" / "mh3" / "report.md").is_file()
+    assert demo.main(["--runs", str(tmp_path)], replace(config, epochs=2), ("eisner",)) == 1
+    assert "demo.py: " in (told := capsys.readouterr().err) and "epochs: 2, not 1" in told
 
 
 @pytest.fixture
@@ -433,6 +448,10 @@ def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureF
     assert "write --version, such as 2.0" in capsys.readouterr().err
     assert ud.main(["--lang", "got", "--set", "parser=2", *runs]) == 1
     assert "--set parser=2: expected NAME=NUMBER, such as layers=2" in capsys.readouterr().err
+    assert ud.main(["--lang", "demo", "--processes", "2", "--process", "1", *runs]) == 1
+    assert "--processes and --process number processes that meet: write --coordinator" in capsys.readouterr().err
+    assert ud.main(["--lang", "demo", "--members", "2", "--coordinator", "localhost:1", *runs]) == 1
+    assert "--members with --coordinator or --distributed: train each parser by itself" in capsys.readouterr().err
     for wrong in (["--parser", "mh5"], ["--loss", "mse"], []):
         with pytest.raises(SystemExit):
             ud.main([*wrong, *(["--lang", "got"] if wrong else [])])

@@ -84,6 +84,9 @@ def test_another_configuration_is_refused(treebank: Treebank, tmp_path: Path, co
     Members(CONFIG, treebank, tmp_path / "run", command)
     with pytest.raises(ValueError, match="members: 3, not 2"):
         Members(replace(CONFIG, members=3), treebank, tmp_path / "run", command)
+    with pytest.raises(ValueError, match="--seed 0 with --members 2: write a seed of 1 or more"):
+        Members(replace(CONFIG, seed=0), treebank, tmp_path / "none", command)
+    assert not (tmp_path / "none").exists()
     with pytest.raises(ValueError, match="--at-once 0: expected 1 or more"):
         Members(CONFIG, treebank, tmp_path / "run", command).train(0, pytest.fail)
 
