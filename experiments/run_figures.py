@@ -23,7 +23,7 @@ def curve(log: Sequence[Mapping[str, Any]]) -> Figure:
     best = max(log, key=lambda entry: entry["uas"])
     scores.axvline(best["epoch"], color="0.8", zorder=0, label=f"best: epoch {best['epoch']}")
     scores.set(xlabel="epoch", ylabel="%")
-    scores.legend(loc="lower right")
+    scores.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)  # above, away from the curves
     losses.plot(steps, [entry["loss"] for entry in log], color="C2", marker=".")
     losses.set(xlabel="epoch", ylabel="training loss of a word", ylim=(0, None))
     for panel in (scores, losses):
