@@ -99,10 +99,8 @@ def _head_problems(lines: list[str], trees: Trees) -> Problems:
         word, head = f"word {columns[0]} ({columns[1]})", columns[6]
         if head == "_" and trees == "partial":
             continue
-        if not re.fullmatch(r"0|[1-9]\d*", head):
+        if not re.fullmatch(r"0|[1-9]\d*", head) or int(head) > len(words):
             yield offset, f"the head of {word} is {head!r}, expected a number in 0..{len(words)}"
-        elif int(head) > len(words):
-            yield offset, f"the head of {word} is {head}, but there are {len(words)} words"
 
 
 def _cycle_problems(lines: list[str]) -> Problems:

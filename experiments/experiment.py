@@ -75,8 +75,13 @@ class Experiment:
     def train(self, minutes: float | None = None) -> None:
         """Train until the last epoch, or until `minutes` have passed in this call; what is saved is not done again.
 
-        Other processes that share the training have to `follow` meanwhile.
+        Other processes that share the training have to `follow` meanwhile. Raises ValueError where another process
+        trains in the same folder.
         """
+        with self.run.alone():
+            self._train(minutes)
+
+    def _train(self, minutes: float | None) -> None:
         done, first = self.run.last(self.trainer.start())
         agreed((done, first))
         before = self.run.log()[-1]["minutes"] if done else 0.0

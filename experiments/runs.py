@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
+from filelock import FileLock, Timeout
 from orbax.checkpoint import checkpoint_managers
 
 from experiments.checksums import Checksums
@@ -46,6 +47,17 @@ class Run:
         )
         (self.folder / "checkpoints").mkdir(exist_ok=True)
         self.checkpoints = ocp.CheckpointManager(self.folder / "checkpoints", options=options)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from training this run meanwhile; ValueError if one does already."""
+        try:
+            with FileLock(self.folder / ".lock", blocking=False):
+                yield
+        except Timeout:
+            raise ValueError(
+                f"another process trains {self.folder}: wait until it ends, or write --name to use another folder"
+            ) from None
 
     @property
     def has_begun(self) -> bool:
@@ -165,9 +177,17 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     path = folder / "log.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     try:
-        return [json.loads(line) for line in lines]
+        entries = [json.loads(line) for line in lines]
     except ValueError as error:
         raise ValueError(f"{path} is damaged ({error}): delete the lines that are not JSON") from None
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict) or not entry.keys() >= LOGGED:
+            raise ValueError(f"{path}, line {number} is of no evaluation (it lacks {', '.join(LOGGED)}): {ANEW}")
+    return entries
+
+
+LOGGED = dict.fromkeys(("epoch", "minutes", "loss", "uas", "las")).keys()
+"""What each line of a log has, whatever else it says."""
 
 
 def member_folder(run: Path, seed: int) -> Path:

@@ -163,7 +163,10 @@ def run(treebank: Treebank) -> Path:
     for split, path in (("dev", treebank.dev), ("test", treebank.test)):
         flattened(read(path), folder / f"{split}.conllu")
     Config(parser="eisner", treebank=treebank.checksum).write(folder / "config.json")
-    log = [{"epoch": epoch, "uas": 60.0 + epoch, "las": 50.0 + epoch, "loss": 1 / epoch} for epoch in (1, 2, 3)]
+    log = [
+        {"epoch": epoch, "minutes": epoch / 2, "uas": 60.0 + epoch, "las": 50.0 + epoch, "loss": 1 / epoch}
+        for epoch in (1, 2, 3)
+    ]
     (folder / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
     return folder
 
@@ -231,9 +234,15 @@ def test_trees_of_other_sentences_are_told(
 
 def test_damaged_logs_are_named_and_empty_ones_left_out(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = run / "log.jsonl"
-    path.write_text(path.read_text() + '{"epoch": 4, "ua')
-    assert report.main([str(run)]) == 1
-    assert f"report.py: {path} is damaged" in capsys.readouterr().err
+    whole = path.read_text()
+    for line, message in (
+        ('{"epoch": 4, "ua', " is damaged"),
+        ("{}", ", line 4 is of no evaluation"),
+        ("4", ", line 4 is"),
+    ):
+        path.write_text(whole + line)
+        assert report.main([str(run)]) == 1
+        assert f"report.py: {path}{message}" in capsys.readouterr().err
     path.write_text("")
     assert report.main([str(run)]) == 0
     assert "<h2>Training</h2>" not in (run / "report.html").read_text(encoding="utf-8")

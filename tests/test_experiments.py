@@ -190,11 +190,24 @@ def test_what_was_damaged_is_refused_by_name(
 def test_a_best_epoch_that_is_lost_is_not_another(tmp_path: Path, finished: tuple[Experiment, Report]) -> None:
     run, state = Run(tmp_path, finished[0].config), finished[0].trainer.start()
     for epoch, uas in enumerate((90.0, 80.0, 85.0), start=1):
-        run.save(epoch, state, {"uas": uas})
+        run.save(epoch, state, {"minutes": 1.0, "loss": 1.0, "uas": uas, "las": uas})
     assert run.best(state)[0] == 1
     shutil.rmtree(tmp_path / "checkpoints" / "1")
     with pytest.raises(ValueError, match="checkpoints lacks epoch 1, the best of the log: delete checkpoints/"):
         Run(tmp_path, finished[0].config).best(state)
+
+
+def test_two_processes_do_not_train_one_run(tmp_path: Path, finished: tuple[Experiment, Report]) -> None:
+    with Run(tmp_path, TINY).alone():
+        with Run(tmp_path / "other", TINY).alone():
+            pass
+        with (
+            pytest.raises(ValueError, match=rf"another process trains {tmp_path}: wait until it ends, or write --name"),
+            Run(tmp_path, TINY).alone(),
+        ):
+            pass
+    with Run(tmp_path, TINY).alone():
+        pass
 
 
 def test_a_full_disk_is_told(
@@ -203,7 +216,7 @@ def test_a_full_disk_is_told(
     run, state = Run(tmp_path, finished[0].config), finished[0].trainer.start()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
     with pytest.raises(OSError, match=r"checkpoints/1 cannot be written \(0\.0 MB are free .* takes 1\.\d\): when"):
-        run.save(1, state, {"uas": 50.0})
+        run.save(1, state, {"minutes": 1.0, "loss": 1.0, "uas": 50.0, "las": 50.0})
     monkeypatch.undo()
     assert Run(tmp_path, finished[0].config).last(state)[0] == 0 and run.log() == []
 

@@ -41,7 +41,8 @@ def finish(arguments: Sequence[str], epochs: int | None = None) -> int:
 
 def log(folder: Path, epochs: int) -> None:
     """Half a minute an epoch."""
-    lines = [json.dumps({"epoch": epoch, "minutes": 0.5 * epoch}) + "\n" for epoch in range(1, epochs + 1)]
+    scores = {"loss": 1.0, "uas": 80.0, "las": 70.0}
+    lines = [json.dumps({"epoch": epoch, "minutes": 0.5 * epoch, **scores}) + "\n" for epoch in range(1, epochs + 1)]
     folder.mkdir(exist_ok=True)
     (folder / "log.jsonl").write_text("".join(lines))
 
