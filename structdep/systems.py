@@ -11,7 +11,7 @@ from functools import partial, singledispatch, wraps
 from typing import Any, Protocol, runtime_checkable
 
 import jax
-from jax.sharding import AxisType, PartitionSpec, auto_axes
+from jax.sharding import AxisType, NamedSharding, PartitionSpec, auto_axes
 
 from structdep.deduction import Score
 from structdep.semirings import Semiring
@@ -72,8 +72,8 @@ def on_devices(function: Run) -> Run:
         answer = partial(function, system, semiring, want)
         batch = jax.typeof(jax.tree.leaves(tables)[0]).sharding
         if AxisType.Explicit in batch.mesh.axis_types:
-            sharing = PartitionSpec(*batch.spec[:1])  # type: ignore[no-untyped-call]
-            answer = auto_axes(answer, out_sharding=sharing)
+            rows = PartitionSpec(*batch.spec[:1])  # type: ignore[no-untyped-call]
+            answer = auto_axes(answer, out_sharding=NamedSharding(batch.mesh, rows))
         return answer(tables, *arrays, **named)
 
     return shared

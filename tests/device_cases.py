@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -83,6 +84,7 @@ def explicit(devices: int) -> list[str]:
     queries: dict[str, Callable[..., jax.Array]] = {
         "argmax": lambda scores, heads, lengths: sd.argmax(sd.charts.eisner(), scores, lengths),
         "spanning": lambda scores, heads, lengths: sd.argmax(sd.spanning.all_trees(), scores, lengths),
+        "mh4": lambda scores, heads, lengths: sd.inside(sd.charts.mhk(4), scores, lengths, sd.LogSum),
         "gradient": nll,
         "sample": lambda scores, heads, lengths: sd.sample(sd.charts.eisner(), scores, jax.random.key(0), lengths),
         "greedy": lambda scores, heads, lengths: sd.argmax(sd.greedy.second_order(), scores, lengths),
@@ -93,13 +95,14 @@ def explicit(devices: int) -> list[str]:
     wrong = []
     for name, query in queries.items():
         expected = jax.jit(query)(scores, heads, lengths)
-        with jax.set_mesh(mesh):
-            shared = NamedSharding(mesh, PartitionSpec("batch"))
-            found = jax.jit(query)(*jax.device_put((scores, heads, lengths), shared))
-        if not np.allclose(found, expected, atol=1e-6):
-            wrong.append(f"{name}: other values")
-        if not found.sharding.is_equivalent_to(shared, found.ndim):
-            wrong.append(f"{name}: on devices as {found.sharding}")
+        shared = NamedSharding(mesh, PartitionSpec("batch"))
+        for mode in ("", ", where the mesh is set"):
+            with jax.set_mesh(mesh) if mode else nullcontext():
+                found = jax.jit(query)(*jax.device_put((scores, heads, lengths), shared))
+            if not np.allclose(found, expected, atol=1e-6):
+                wrong.append(f"{name}{mode}: other values")
+            if not found.sharding.is_equivalent_to(shared, found.ndim):
+                wrong.append(f"{name}{mode}: on devices as {found.sharding}")
     return wrong + different_samples(mesh)
 
 
