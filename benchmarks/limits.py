@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from benchmarks.__main__ import machine
 from benchmarks.measure import SYSTEMS, measure, seconds
 from structdep import DeductionSystem
+from structdep.batching import compiler_options
 from structdep.engine import make_steps
 from structdep.inside import chart_bytes
 from structdep.plan import Plan, plan
@@ -84,7 +85,7 @@ def rate(term: Callable[[jax.Array, jax.Array], jax.Array], total: Callable[...,
     def again(_: int, short: jax.Array) -> jax.Array:
         return short + 1e-9 * total(term(short, long), axis=0)[:1]
 
-    loop = jax.jit(lambda short: jax.lax.fori_loop(0, repeats, again, short))
+    loop = jax.jit(lambda short: jax.lax.fori_loop(0, repeats, again, short), compiler_options=compiler_options())
     return repeats * prod(CELLS) / usual(partial(loop, short))
 
 
@@ -105,7 +106,7 @@ def _sum(terms: jax.Array, axis: int) -> jax.Array:
 def bandwidth(megabytes: int) -> float:
     """Bytes a second that are read and written where an array of this size is added to in a loop."""
     x = jnp.zeros(megabytes * 2**18)
-    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 10, lambda _, y: y + 1, x))
+    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 10, lambda _, y: y + 1, x), compiler_options=compiler_options())
     return 10 * 2 * x.nbytes / usual(partial(loop, x))
 
 

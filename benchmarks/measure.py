@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.sharding import AxisType
 
 import structdep as sd
-from structdep.batching import on_devices
+from structdep.batching import compiler_options, on_devices
 
 SYSTEMS = {
     "eisner": sd.charts.eisner(),
@@ -112,7 +112,7 @@ def compiled(work: Callable[..., Any], scores: Any) -> tuple[Callable[[], Any], 
     """
     devices = math.gcd(len(jax.tree.leaves(scores)[0]), jax.device_count())
     mesh = jax.make_mesh((devices,), ("batch",), (AxisType.Auto,))
-    program: Any = jax.jit(on_devices(work, mesh)).lower(scores).compile()
+    program: Any = jax.jit(on_devices(work, mesh)).lower(scores).compile(compiler_options())
     ((placement,), _) = program.input_shardings
     run = partial(program, jax.device_put(scores, placement))
     return run, devices * program.memory_analysis().temp_size_in_bytes / 1e6

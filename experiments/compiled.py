@@ -8,6 +8,8 @@ from typing import Any
 
 import jax
 
+from structdep.batching import compiler_options
+
 
 def keep_programs() -> None:
     """Programs are kept in the user's cache, for other runs; or where, and as, the environment tells JAX.
@@ -41,7 +43,7 @@ class Compiled:
         key = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if key not in self.programs:
             start = time.perf_counter()
-            self.programs[key] = self.jitted.lower(*args).compile()
+            self.programs[key] = self.jitted.lower(*args).compile(compiler_options())
             self.seconds += time.perf_counter() - start
         start = time.perf_counter()
         result = self.programs[key](*args)

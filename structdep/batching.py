@@ -169,6 +169,21 @@ def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callab
     return shared
 
 
+def compiler_options() -> dict[str, Any]:
+    """What to compile with, by the outermost `jax.jit` or by `lower(..).compile(..)`: on CPUs, the widest vectors.
+
+    XLA uses half of the vectors of CPUs that have AVX-512, if not told: log-sums and their gradients then take a third
+    longer. Best scores wait for memory, and other CPUs have no wider ones.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> best = jax.jit(lambda scores: sd.argmax(sd.charts.eisner(), scores), compiler_options=compiler_options())
+        >>> best(jnp.ones((4, 4))).shape
+        (3,)
+    """
+    return {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else {}
+
+
 def _set_mesh() -> Any:
     mesh = jax.sharding.get_abstract_mesh()
     return None if mesh.empty else mesh
