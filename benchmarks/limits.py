@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from math import comb, prod
 from statistics import median
 
@@ -23,7 +23,7 @@ from structdep.batching import compiler_options
 from structdep.engine import make_steps
 from structdep.inside import chart_bytes
 from structdep.plan import Plan, plan
-from structdep.semirings.numerics import exp, larger, unstack, window_maxima, window_sums
+from structdep.semirings.numerics import combine, exp, larger, window_maxima, window_sums
 from structdep.steps import Step
 
 CELLS = (8, 16, 24, 16)
@@ -96,11 +96,11 @@ def usual(program: Callable[[], jax.Array], rounds: int = 9) -> float:
 
 
 def _maximum(terms: jax.Array, axis: int) -> jax.Array:
-    return reduce(larger, unstack(window_maxima(terms, axis)))
+    return combine(larger, window_maxima(terms, axis))[0]
 
 
 def _sum(terms: jax.Array, axis: int) -> jax.Array:
-    return reduce(jnp.add, unstack(window_sums(terms, axis)))
+    return combine(jnp.add, window_sums(terms, axis))[0]
 
 
 def bandwidth(megabytes: int) -> float:

@@ -12,7 +12,7 @@ from jax.lax import stop_gradient
 
 from structdep.semirings.base import Product, Reader, Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
-from structdep.semirings.numerics import Stage, at_once, exp, unstack, window_sums
+from structdep.semirings.numerics import Stage, at_once, combine, exp, window_sums
 
 
 @semiring
@@ -44,7 +44,7 @@ class LogSum(Semiring):
 
     def _total(self, top: jax.Array, sums: list[jax.Array], product: Product) -> jax.Array:
         factors, summed = product
-        return reduce(jnp.add, unstack(sums)) if summed else exp(reduce(self.times, factors) - top)
+        return combine(jnp.add, sums)[0] if summed else exp(reduce(self.times, factors) - top)
 
     def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
         return [exp(product - _finite(value)) for product in products]

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from structdep.semirings.base import Product, Reader, Semiring, semiring
-from structdep.semirings.numerics import Stage, at_once, larger, unstack, window_maxima
+from structdep.semirings.numerics import Stage, at_once, combine, larger, window_maxima
 
 
 @semiring
@@ -46,4 +46,4 @@ class MaxPlus(Semiring):
 
     def _joined(self, maxima: list[jax.Array], product: Product) -> jax.Array:
         _, outer = self._split(*product)
-        return reduce(self.times, [*([reduce(larger, unstack(maxima))] if maxima else []), *outer])
+        return reduce(self.times, [*([combine(larger, maxima)[0]] if maxima else []), *outer])

@@ -122,7 +122,7 @@ def windows(x: jax.Array, axis: int, longest: int) -> list[tuple[jax.Array, int]
 
 
 def window_maxima(x: jax.Array, axis: int) -> list[jax.Array]:
-    """The greatest elements of windows along an axis, which still has to be reduced by `unstack`."""
+    """The greatest elements of windows along an axis, which still has to be reduced by `combine`."""
     low = jnp.array(-jnp.inf, x.dtype)
     return [lax.reduce(piece, low, larger, (place,)) for piece, place in windows(x, axis, 16)]
 
@@ -148,9 +148,13 @@ def _(axis: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple
     return _sum(*primals, axis), jnp.sum(*tangents, axis=axis)
 
 
-def unstack(pieces: Iterable[jax.Array], axis: int = 0) -> list[jax.Array]:
-    """The rows of some arrays along an axis."""
-    return [lax.index_in_dim(piece, row, axis, keepdims=False) for piece in pieces for row in range(piece.shape[axis])]
+def combine(operation: Callable[[Any, Any], Any], pieces: Iterable[jax.Array], axis: int = 0) -> jax.Array:
+    """The rows of some arrays along an axis, combined to one row.
+
+    They keep the axis: if each lost it, XLA would move the reshapes behind the operations, one a pass over the program.
+    """
+    rows = [lax.slice_in_dim(piece, row, row + 1, axis=axis) for piece in pieces for row in range(piece.shape[axis])]
+    return reduce(operation, rows)
 
 
 def sum_to(arrays: Sequence[jax.Array], shapes: Sequence[tuple[int, ...]], stage: Stage) -> list[jax.Array]:
@@ -166,7 +170,7 @@ def sum_to(arrays: Sequence[jax.Array], shapes: Sequence[tuple[int, ...]], stage
             return result
         sums = stage(partial(_window_sums, [(result[number], axis) for number, axis in todo]))
         for (number, axis), parts in zip(todo, sums, strict=True):
-            result[number] = jnp.expand_dims(reduce(jnp.add, unstack(parts, axis)), axis)
+            result[number] = combine(jnp.add, parts, axis)
 
 
 def _window_sums(arrays: Sequence[tuple[jax.Array, int]]) -> list[list[jax.Array]]:
