@@ -1,0 +1,90 @@
+"""The compiled form of `chart.cc`: made once on each machine, by its C++ compiler, for its processor.
+
+It is kept in `$XDG_CACHE_HOME/structdep` (or `~/.cache/structdep`). Where there is no compiler, or `STRUCTDEP_NATIVE=0`
+is set, XLA does all of the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import jax
+
+SOURCES = Path(__file__).parent
+TARGET = "structdep_chart"
+FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-w")
+FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
+"""What asks for all instructions of this processor: the first that the compiler knows."""
+
+logger = logging.getLogger(__name__)
+
+
+@cache
+def is_there() -> bool:
+    """Whether charts can be filled by it, once it has been compiled and registered with JAX."""
+    if os.environ.get("STRUCTDEP_NATIVE") == "0":
+        return False
+    try:
+        library = ctypes.CDLL(str(compiled()))
+    except OSError as error:
+        logger.info("charts are filled by XLA: %s", error)
+        return False
+    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(getattr(library, TARGET)), platform="cpu")
+    return True
+
+
+def compiled() -> Path:
+    """The compiled library. Raises OSError where there is none, and it cannot be made."""
+    place = _folder() / f"chart-{_fingerprint()}.so"
+    if not place.exists():
+        _compile(place)
+    return place
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "structdep"
+
+
+def _fingerprint() -> str:
+    """Of all that the compiled code depends on."""
+    sources = sorted([*SOURCES.glob("*.cc"), *SOURCES.glob("*.h")])
+    parts = [source.read_bytes() for source in sources]
+    parts += [text.encode() for text in (*FLAGS, jax.__version__, platform.machine(), _processor())]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _processor() -> str:
+    """What instructions it has, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+
+
+def _compile(place: Path) -> None:
+    compiler = shlex.split(os.environ.get("CXX", "")) or [c for c in map(shutil.which, ("c++", "g++", "clang++")) if c][:1]
+    if not compiler:
+        raise OSError("there is no C++ compiler: install g++ or clang++, or name one by CXX")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+        made = Path(folder) / place.name
+        for processor in FOR_THIS_PROCESSOR:
+            options = [*FLAGS, *processor.split(), f"-I{jax.ffi.include_dir()}", f"-I{SOURCES}"]
+            result = subprocess.run(
+                [*compiler, *options, str(SOURCES / "chart.cc"), "-o", str(made)], capture_output=True, text=True
+            )
+            if result.returncode == 0:
+                made.replace(place)
+                return
+    raise OSError(f"{shlex.join(compiler)} cannot compile chart.cc: {result.stderr.strip()[-500:]}")

@@ -1,0 +1,186 @@
+// A plan of a chart, read from the numbers that program.py writes, in its order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace structdep {
+
+enum Slot { kRoot, kLast, kStart, kEnd, kThird, kSummed, kSlots = 12 };
+enum Side { kInner, kBefore, kBehind };
+enum Kind { kRow, kSum, kCells };
+
+struct Nodes {  // the node in each slot
+  int at[kSlots] = {};
+};
+
+struct Place {  // a node, counted from that of a slot
+  int slot, shift;
+  int of(const Nodes& nodes) const { return nodes.at[slot] + shift; }
+};
+
+struct Condition {
+  int start, end, least;
+};
+
+struct Loop {
+  int slot;
+  std::vector<Place> least, most;
+
+  int first(const Nodes& nodes) const {
+    int node = least[0].of(nodes);
+    for (size_t m = 1; m < least.size(); ++m) node = std::max(node, least[m].of(nodes));
+    return node;
+  }
+  int last(const Nodes& nodes) const {
+    int node = most[0].of(nodes);
+    for (size_t m = 1; m < most.size(); ++m) node = std::min(node, most[m].of(nodes));
+    return node;
+  }
+};
+
+struct Nest {
+  std::vector<Condition> conditions;
+  std::vector<Loop> loops;
+
+  bool possible(const Nodes& nodes) const {
+    for (const Condition& c : conditions)
+      if (nodes.at[c.end] - nodes.at[c.start] < c.least) return false;
+    return true;
+  }
+};
+
+struct Factor {
+  bool is_item;
+  int number, side;
+  std::vector<Place> places;
+};
+
+struct Product {
+  int number, side, kind;
+  Nest nest;
+  std::vector<Factor> factors;
+};
+
+struct Region {  // where an item exists, or an axiom holds, on one side
+  int side;
+  Nest nest;
+};
+
+struct Item {
+  int positions;
+  bool exterior;
+  std::vector<Region> cells, axioms;
+  bool assigned;
+  std::vector<Product> products, rules;
+};
+
+struct Table {
+  int positions;
+  std::vector<int> scores;  // of which it is the sum
+};
+
+struct Program {
+  int last;  // the last node is so far behind the last word
+  std::vector<int> scores;  // their numbers of positions
+  std::vector<Table> tables;
+  std::vector<Item> items;
+  std::vector<Product> goal;
+};
+
+class ProgramReader {
+ public:
+  explicit ProgramReader(const int32_t* numbers) : next_(numbers) {}
+
+  Program program() {
+    Program p;
+    p.last = number();
+    p.scores = list([this] { return number(); });
+    p.tables = list([this] {
+      Table table;
+      table.positions = number();
+      table.scores = list([this] { return number(); });
+      return table;
+    });
+    p.items = list([this] { return item(); });
+    p.goal = list([this] { return product(); });
+    return p;
+  }
+
+ private:
+  int number() { return *next_++; }
+
+  template <typename Read>
+  auto list(Read read) -> std::vector<decltype(read())> {
+    std::vector<decltype(read())> result;
+    const int size = number();
+    result.reserve(size);
+    for (int m = 0; m < size; ++m) result.push_back(read());
+    return result;
+  }
+
+  Place place() {
+    const int slot = number();
+    return {slot, number()};
+  }
+
+  std::vector<Place> places() {
+    return list([this] { return place(); });
+  }
+
+  Nest nest() {
+    Nest result;
+    result.conditions = list([this] {
+      const int start = number(), end = number();
+      return Condition{start, end, number()};
+    });
+    result.loops = list([this] {
+      Loop loop;
+      loop.slot = number();
+      loop.least = places();
+      loop.most = places();
+      return loop;
+    });
+    return result;
+  }
+
+  Region region() {
+    Region result;
+    result.side = number();
+    result.nest = nest();
+    return result;
+  }
+
+  Product product() {
+    Product result;
+    result.number = number();
+    result.side = number();
+    result.kind = number();
+    result.nest = nest();
+    result.factors = list([this] {
+      Factor factor;
+      factor.is_item = number() != 0;
+      factor.number = number();
+      factor.side = number();
+      factor.places = places();
+      return factor;
+    });
+    return result;
+  }
+
+  Item item() {
+    Item result;
+    result.positions = number();
+    result.exterior = number() != 0;
+    result.cells = list([this] { return region(); });
+    result.axioms = list([this] { return region(); });
+    result.assigned = number() != 0;
+    result.products = list([this] { return product(); });
+    result.rules = list([this] { return product(); });
+    return result;
+  }
+
+  const int32_t* next_;
+};
+
+}  // namespace structdep

@@ -1,0 +1,257 @@
+"""A plan of a chart as numbers, for the program in `chart.cc` that fills it.
+
+Nodes are in slots: the root, the last node, the start, end and third position of a conclusion, and what is summed. The
+numbers are read in the order in which they are written here; lists come behind their lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
+from structdep.groups import is_nothing
+from structdep.native.ranges import (
+    LAST,
+    ROOT,
+    Distances,
+    Known,
+    Nest,
+    Placed,
+    between,
+    choices_of_sides,
+    find_known,
+    nest,
+    sides,
+)
+from structdep.plan import Plan, plan
+from structdep.rewriting import Fold, Term, summed_variables
+
+MOST_POSITIONS = 3
+"""Of items and scores: `chart.cc` knows no others."""
+
+ROW, SUM, CELLS = 0, 1, 2
+"""How the innermost loop goes: along the third position of the conclusion, or what is summed; and the latter where a
+factor has to be looked up for each node, as it spans up to there."""
+
+Numbers = list[int]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """What the numbers of items, scores and tables are, for `names` of scores in order."""
+
+    plan: Plan
+    names: tuple[str, ...]
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        return tuple(fold for group in self.plan.groups for fold in group.folds)
+
+    @cached_property
+    def known(self) -> Known:
+        return find_known(self.folds, self.plan.system.axioms)
+
+    @cached_property
+    def items(self) -> dict[Item | Score, int]:
+        """The items in the order in which those of one span are computed: axioms that no rule concludes first."""
+        derived = [fold.conclusion.symbol for fold in self.folds]
+        axioms = [axiom.symbol for axiom in self.plan.system.axioms if axiom.symbol not in derived]
+        return {symbol: number for number, symbol in enumerate(dict.fromkeys([*axioms, *derived]))}
+
+    @cached_property
+    def atoms(self) -> dict[Item | Score, Atom]:
+        """Each item at its positions, named c0, c1, .."""
+        some = [*self.plan.system.axioms, *(fold.conclusion for fold in self.folds)]
+        return {
+            atom.symbol: Atom(atom.symbol, tuple(Position(f"c{m}") for m in range(len(atom.positions))))
+            for atom in some
+        }
+
+    @cached_property
+    def tables(self) -> dict[str, int]:
+        """The tables that products read: sums of those of the scores that their names tell."""
+        terms = [term for fold in (*self.folds, *self.plan.items, self.plan.goal) for term in fold.terms]
+        read = {atom.symbol.name for term in terms for atom in term if not atom.is_item}
+        return {name: number for number, name in enumerate(sorted(read | set(self.names)))}
+
+    def program(self) -> Numbers:
+        arities = {name: arity for name, (_, arity) in self.plan.system.declared.items()}
+        tables = [
+            [arities[name.split()[0]], *listed([self.names.index(part)] for part in name.split())]
+            for name in self.tables
+        ]
+        return [
+            self.plan.system.last,
+            *listed([arities[name]] for name in self.names),
+            *listed(tables),
+            *listed(self.item(symbol) for symbol in self.items),
+            *listed(self.product(self.plan.goal.conclusion, *variant) for variant in self.goal()),
+        ]
+
+    def item(self, symbol: Item | Score) -> Numbers:
+        """Its shape, where it exists, its axioms, what makes it, and what does so as the rules say, for tracebacks."""
+        atom = self.atoms[symbol]
+        folds = {fold.conclusion.symbol: fold for fold in self.folds}
+        rules = {fold.conclusion.symbol: fold for fold in self.plan.items}
+        made, ruled = folds.get(symbol), rules.get(symbol)
+        cells = [(side, self.cells(atom, side)) for side in sides(atom) if (symbol, side) in self.known]
+        axioms = [axiom for axiom in self.plan.system.axioms if axiom.symbol == symbol]
+        return [
+            len(atom.positions),
+            int(atom.is_exterior),
+            *listed([side, *self.nest(own, atom)] for side, own in cells),
+            *listed([side, *self.nest(own, atom)] for axiom in axioms for side, own in self.axiom(axiom)),
+            int(made is not None and self.is_assigned(made)),
+            *listed(self.products(made)),
+            *listed(self.products(ruled, trace=True)),
+        ]
+
+    def products(self, fold: Fold | None, trace: bool = False) -> Iterator[Numbers]:
+        if fold:
+            yield from (self.product(fold.conclusion, *variant, trace=trace) for variant in self.variants(fold))
+
+    def cells(self, atom: Atom, side: int) -> Nest:
+        """Where the item exists."""
+        found = between((atom, side), (), [(atom, side)], self.known)
+        found.close()
+        return nest(found, _ends(atom), _third(atom))
+
+    def axiom(self, axiom: Atom) -> Iterator[tuple[int, Nest]]:
+        """Where the axiom holds."""
+        atom = self.atoms[axiom.symbol]
+        for side in sides(axiom):
+            found = between((axiom, side), (), (), {})
+            for own, given in zip(atom.positions, axiom.positions, strict=True):
+                found.demand(own, given, 0)
+                found.demand(given, own, 0)
+            if found.close():
+                yield side, nest(found, _ends(atom), _third(atom))
+
+    @staticmethod
+    def is_assigned(fold: Fold) -> bool:
+        """Whether it is one product without a sum."""
+        (first, *others) = fold.terms
+        return not others and not summed_variables(fold.conclusion, first)
+
+    def variants(self, fold: Fold) -> Iterator[tuple[int, Term, int, list[Placed], Distances]]:
+        """Its products, by number, in each combination of sides in which they can be derived."""
+        for number, term in enumerate(fold.terms):
+            if any(map(is_nothing, term)):
+                continue
+            for side in sides(fold.conclusion):
+                for chosen in choices_of_sides(term, self.known):
+                    found = between((fold.conclusion, side), term, chosen, self.known)
+                    if found.close():
+                        yield number, term, side, chosen, found
+
+    def goal(self) -> Iterator[tuple[int, Term, int, list[Placed], Distances]]:
+        """The products of the goal, with its positions counted from the first and the last node."""
+        for number, term in enumerate(self.plan.goal.terms):
+            placed = tuple(Atom(a.symbol, tuple(self.from_last(p) for p in a.positions)) for a in term)
+            for chosen in choices_of_sides(placed, self.known):
+                found = between(None, placed, chosen, self.known)
+                if found.close():
+                    yield number, placed, 0, chosen, found
+
+    def from_last(self, position: Position) -> Position:
+        return Position(LAST, position.shift - self.plan.system.last) if position.name == "n" else position
+
+    def product(
+        self,
+        conclusion: Atom,
+        number: int,
+        term: Term,
+        side: int,
+        chosen: Sequence[Placed],
+        found: Distances,
+        trace: bool = False,
+    ) -> Numbers:
+        """A product of a conclusion on its side: its loops, and where its factors are."""
+        summed = [name for name in summed_variables(conclusion, term) if name not in (ROOT, LAST)]
+        third = _third(conclusion)
+        kind, names, given = CELLS, summed, [*_ends(conclusion), *third]
+        if conclusion.positions and not trace:
+            kind, names, given = *_order(term, third, summed), _ends(conclusion)
+        slots = _slots(conclusion, summed)
+        at = dict(chosen)
+        return [
+            number,
+            side,
+            kind,
+            *_nest(nest(found, given, names), slots),
+            *listed(self.factor(atom, at.get(atom, 0), slots) for atom in term),
+        ]
+
+    def factor(self, atom: Atom, side: int, slots: dict[str, int]) -> Numbers:
+        """Whether it is an item, its number, its side, and the nodes at which it is: start and end of an item first."""
+        positions = atom.positions
+        if atom.is_item:
+            ends = atom.ends
+            positions = (*atom.span, *(p for m, p in enumerate(positions) if m not in ends))
+        number = self.items[atom.symbol] if atom.is_item else self.tables[atom.symbol.name]
+        return [int(atom.is_item), number, side, *listed([slots[p.name], p.shift] for p in positions)]
+
+    def nest(self, own: Nest, atom: Atom) -> Numbers:
+        return _nest(own, _slots(atom, []))
+
+
+def listed(numbers: Iterable[Sequence[int]]) -> Numbers:
+    """Their number, and all of them."""
+    rows = list(numbers)
+    return [len(rows), *(number for row in rows for number in row)]
+
+
+def _nest(own: Nest, slots: dict[str, int]) -> Numbers:
+    loops = (
+        [
+            slots[loop.name],
+            *listed([slots[name], add] for name, add in loop.least),
+            *listed([slots[name], add] for name, add in loop.most),
+        ]
+        for loop in own.loops
+    )
+    return [*listed([slots[a], slots[b], least] for a, b, least in own.conditions), *listed(loops)]
+
+
+def _ends(atom: Atom) -> list[str]:
+    return [p.name for p in atom.span] if atom.positions else []
+
+
+def _third(atom: Atom) -> list[str]:
+    return [p.name for m, p in enumerate(atom.positions) if m not in atom.ends]
+
+
+def _slots(conclusion: Atom, summed: Iterable[str]) -> dict[str, int]:
+    names = [ROOT, LAST, *_ends(conclusion), *_third(conclusion)]
+    slots = {name: slot for slot, name in enumerate(names)}
+    return slots | {name: 5 + number for number, name in enumerate(summed)}
+
+
+def _order(term: Term, third: list[str], summed: list[str]) -> tuple[int, list[str]]:
+    """The kind of the innermost loop, and all variables in the order of the loops.
+
+    Best is a sum, or a row, over what ends no item of three positions: there the factors lie at equal distances.
+    """
+    ends = {p.name for atom in term if len(atom.positions) > 2 and atom.is_item for p in atom.span}
+    for kind, names in ((SUM, summed), (ROW, third)):
+        if free := [name for name in names if name not in ends]:
+            return kind, [*(name for name in (*third, *summed) if name != free[-1]), free[-1]]
+    return CELLS, [*third, *summed]
+
+
+def is_possible(system: DeductionSystem, present: Collection[str]) -> bool:
+    """Whether no item and no score has more positions than `chart.cc` knows."""
+    arities = [system.declared[name][1] for name in present]
+    made = plan(system, frozenset(present))
+    items = [fold.conclusion for group in made.groups for fold in group.folds]
+    return max([*arities, *(len(a.positions) for a in (*items, *system.axioms))]) <= MOST_POSITIONS
+
+
+@lru_cache(maxsize=64)
+def program(system: DeductionSystem, names: tuple[str, ...]) -> np.ndarray:
+    """The numbers for a system whose scores of these names are given, in this order."""
+    return np.array(Encoder(plan(system, frozenset(names)), names).program(), np.int32)

@@ -1,0 +1,159 @@
+// From a filled chart down: a best derivation of one sentence, or one drawn at random.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "chart.h"
+
+namespace structdep {
+
+// SplitMix64 (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  double uniform() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// Calls visit(nodes) for all nodes of the loops of a product, those of the first loop slowest.
+template <typename Visit>
+void for_each(const Nest& nest, Nodes& nodes, Visit visit, size_t depth = 0) {
+  if (depth == 0 && !nest.possible(nodes)) return;
+  if (depth == nest.loops.size()) return visit(nodes);
+  const Loop& loop = nest.loops[depth];
+  const int last = loop.last(nodes);
+  for (int node = loop.first(nodes); node <= last; ++node) {
+    nodes.at[loop.slot] = node;
+    for_each(nest, nodes, visit, depth + 1);
+  }
+}
+
+template <typename T>
+class Sentence {
+ public:
+  Sentence(const Program& program, Chart<T>& chart, int lane, int words)
+      : program_(program), chart_(chart), lane_(lane) {
+    goal_.at[kLast] = words + program.last;
+  }
+
+  T value(bool adds) {
+    T best = -kInf<T>, sum = 0;
+    for_each_goal([&](const Product&, T value) { best = std::max(best, value); });
+    if (!adds || !std::isfinite(best)) return best;
+    for_each_goal([&](const Product&, T value) { sum += std::exp(value - best); });
+    return best + std::log(sum);
+  }
+
+  // Adds the derivative of the goal's value to those of what it is made of.
+  void share(T value) {
+    Vec<T>* const shares = chart_.shares();
+    for_each_goal([&](const Product& product, T own) {
+      for (const Factor& factor : product.factors)
+        shares[chart_.address(factor, goal_)][lane_] += std::exp(own - value);
+    });
+  }
+
+  // Calls use(score's table, nodes) for each that the derivation uses. The best one without `random`.
+  template <typename Use>
+  void trace(Random* random, Use use) {
+    std::vector<Cell> stack;
+    choose(program_.goal, kInner, goal_, random, stack, use);
+    while (!stack.empty()) {
+      const Cell cell = stack.back();
+      stack.pop_back();
+      if (!Chart<T>::is_axiom(program_.items[cell.item], cell.side, cell.nodes))
+        choose(program_.items[cell.item].rules, cell.side, cell.nodes, random, stack, use);
+    }
+  }
+
+ private:
+  struct Cell {
+    int item, side;
+    Nodes nodes;
+  };
+  struct Candidate {
+    T value;
+    const Product* product;
+    Nodes nodes;
+    bool before(const Candidate& other) const {  // among equals: by rule, then by splits
+      if (product->number != other.product->number) return product->number < other.product->number;
+      return std::lexicographical_compare(nodes.at + kSummed, nodes.at + kSlots, other.nodes.at + kSummed,
+                                          other.nodes.at + kSlots);
+    }
+  };
+
+  T value_of(const Product& product, const Nodes& nodes) const {
+    T result = 0;
+    for (const Factor& factor : product.factors) result += chart_.cells()[chart_.address(factor, nodes)][lane_];
+    return result;
+  }
+
+  template <typename Visit>
+  void for_each_goal(Visit visit) {
+    for (const Product& product : program_.goal)
+      for_each(product.nest, goal_, [&](const Nodes& nodes) { visit(product, value_of(product, nodes)); });
+  }
+
+  template <typename Use>
+  void choose(const std::vector<Product>& products, int side, const Nodes& at, Random* random, std::vector<Cell>& stack,
+              Use use) {
+    Candidate best{-kInf<T>, nullptr, at};
+    candidates_.clear();
+    for (const Product& product : products) {
+      if (product.side != side) continue;
+      Nodes nodes = at;
+      for_each(product.nest, nodes, [&](const Nodes& own) {
+        const Candidate candidate{value_of(product, own), &product, own};
+        if (random && candidate.value > -kInf<T>) candidates_.push_back(candidate);
+        if (candidate.value > best.value ||
+            (candidate.value == best.value && best.product && candidate.before(best)))
+          best = candidate;
+      });
+    }
+    if (random && best.product) best = draw(best.value, *random);
+    if (best.product) follow(best, stack, use);
+  }
+
+  // One of the candidates, with probability in proportion to e^value.
+  Candidate draw(T most, Random& random) const {
+    double total = 0;
+    for (const Candidate& candidate : candidates_) total += std::exp(double(candidate.value - most));
+    double left = random.uniform() * total;
+    for (const Candidate& candidate : candidates_) {
+      left -= std::exp(double(candidate.value - most));
+      if (left < 0) return candidate;
+    }
+    return candidates_.back();
+  }
+
+  template <typename Use>
+  void follow(const Candidate& chosen, std::vector<Cell>& stack, Use use) const {
+    for (const Factor& factor : chosen.product->factors) {
+      if (!factor.is_item) {
+        use(program_.tables[factor.number], factor, chosen.nodes);
+        continue;
+      }
+      Cell cell{factor.number, factor.side, {}};
+      cell.nodes.at[kLast] = chosen.nodes.at[kLast];
+      for (size_t m = 0; m < factor.places.size(); ++m) cell.nodes.at[kStart + m] = factor.places[m].of(chosen.nodes);
+      stack.push_back(cell);
+    }
+  }
+
+  const Program& program_;
+  Chart<T>& chart_;
+  const int lane_;
+  Nodes goal_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace structdep

@@ -1,0 +1,122 @@
+// Vectors of numbers, one of each sentence, and their exponentials and logarithms.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace structdep {
+
+constexpr int kLanes = 8;  // sentences side by side
+
+template <typename T>
+struct Types;
+template <>
+struct Types<float> {
+  using Integer = int32_t;
+};
+template <>
+struct Types<double> {
+  using Integer = int64_t;
+};
+
+template <typename T>
+using Integer = typename Types<T>::Integer;
+template <typename T>
+struct Vectors {
+  typedef T Number __attribute__((vector_size(kLanes * sizeof(T))));
+  typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T))));
+};
+template <typename T>
+using Vec = typename Vectors<T>::Number;
+template <typename T>
+using Mask = typename Vectors<T>::Whole;
+
+template <typename T>
+constexpr T kInf = std::numeric_limits<T>::infinity();
+
+template <typename T>
+inline Vec<T> all(T x) {
+  return Vec<T>{} + x;
+}
+
+template <typename T>
+inline Vec<T> larger(Vec<T> a, Vec<T> b) {
+  return a > b ? a : b;
+}
+
+// Bits of a vector as those of another type.
+template <typename To, typename From>
+inline To bits(From x) {
+  static_assert(sizeof(To) == sizeof(From));
+  union {
+    From from;
+    To to;
+  } both{x};
+  return both.to;
+}
+
+// e^x for x <= 0, or little more; 0 below the least normal number.
+inline Vec<float> exponential(Vec<float> x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to whole numbers
+  const Vec<float> shifted = x * 1.44269504f + kRound;
+  const Vec<float> whole = shifted - kRound;
+  const Vec<float> rest = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
+  Vec<float> p = rest * 1.3888889e-3f + 8.3333333e-3f;  // of e^rest, |rest| <= ln(2) / 2
+  p = p * rest + 4.1666668e-2f;
+  p = p * rest + 1.6666667e-1f;
+  p = p * rest + 0.5f;
+  p = p * rest + 1.0f;
+  p = p * rest + 1.0f;
+  const Mask<float> scaled = bits<Mask<float>>(p) + (bits<Mask<float>>(shifted) << 23);
+  return bits<Vec<float>>(scaled & (x > -87.0f));
+}
+
+inline Vec<double> exponential(Vec<double> x) {
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+  const Vec<double> shifted = x * 1.4426950408889634 + kRound;
+  const Vec<double> whole = shifted - kRound;
+  const Vec<double> rest = (x - whole * 0.693145751953125) - whole * 1.42860682030941723212e-6;
+  Vec<double> p = all(1.6059043836821613e-10);  // 1 / 13!
+  constexpr double kFactors[] = {2.0876756987868099e-9, 2.5052108385441719e-8, 2.7557319223985891e-7,
+                                 2.7557319223985893e-6, 2.4801587301587302e-5, 1.9841269841269841e-4,
+                                 1.3888888888888889e-3, 8.3333333333333332e-3, 4.1666666666666664e-2,
+                                 1.6666666666666666e-1, 0.5, 1.0, 1.0};
+  for (double factor : kFactors) p = p * rest + factor;
+  const Mask<double> scaled = bits<Mask<double>>(p) + (bits<Mask<double>>(shifted) << 52);
+  return bits<Vec<double>>(scaled & (x > -708.0));
+}
+
+// Natural logarithm of numbers from 1 on; of 0, -inf.
+inline Vec<float> logarithm(Vec<float> x) {
+  const Mask<float> raw = bits<Mask<float>>(x) - 0x3f3504f3;  // of sqrt(1/2)
+  const Vec<float> exponent = __builtin_convertvector(raw >> 23, Vec<float>);
+  const Vec<float> mantissa = bits<Vec<float>>((raw & 0x007fffff) + 0x3f3504f3) - 1.0f;
+  Vec<float> p = mantissa * 7.0376836292e-2f - 1.1514610310e-1f;  // Cephes, logf
+  p = p * mantissa + 1.1676998740e-1f;
+  p = p * mantissa - 1.2420140846e-1f;
+  p = p * mantissa + 1.4249322787e-1f;
+  p = p * mantissa - 1.6668057665e-1f;
+  p = p * mantissa + 2.0000714765e-1f;
+  p = p * mantissa - 2.4999993993e-1f;
+  p = p * mantissa + 3.3333331174e-1f;
+  const Vec<float> square = mantissa * mantissa;
+  const Vec<float> low = p * mantissa * square - exponent * 2.12194440e-4f - 0.5f * square;
+  const Vec<float> result = exponent * 0.693359375f + (mantissa + low);
+  return x > 0.0f ? result : all(-kInf<float>);
+}
+
+inline Vec<double> logarithm(Vec<double> x) {
+  Vec<double> result;
+  for (int lane = 0; lane < kLanes; ++lane) result[lane] = std::log(x[lane]);
+  return result;
+}
+
+template <typename T>
+inline bool none(Mask<T> mask) {
+  Integer<T> any = 0;
+  for (int lane = 0; lane < kLanes; ++lane) any |= mask[lane];
+  return any == 0;
+}
+
+}  // namespace structdep
