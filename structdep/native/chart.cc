@@ -72,7 +72,7 @@ template <typename T>
 class Group {
  public:
   Group(const Batch<T>& batch, const int* rows, int count)
-      : batch_(batch), rows_(rows), count_(count), chart_(batch.program, widest(), batch.adds) {}
+      : batch_(batch), rows_(rows), count_(count), chart_(batch.program, widest(), batch.adds, batch.want >= kBest) {}
 
   void parse() {
     read();
@@ -118,7 +118,7 @@ class Group {
       batch_.values[row] = std::numeric_limits<T>::quiet_NaN();
       return;
     }
-    Sentence<T> sentence(batch_.program, chart_, lane, batch_.lengths[row]);
+    Sentence<T> sentence(chart_, lane, batch_.lengths[row]);
     const T value = batch_.values[row] = sentence.value(batch_.adds);
     if (batch_.want == kValue || !std::isfinite(value)) return;
     if (batch_.want == kUses) return sentence.share(value);

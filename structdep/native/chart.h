@@ -14,55 +14,29 @@ namespace structdep {
 template <typename T>
 class Chart {
  public:
-  Chart(const Program& program, int nodes, bool adds) : program_(program), nodes_(nodes), adds_(adds) {
-    spans_[0].resize(nodes * nodes), spans_[1].resize(nodes * nodes);
-    int inner = 0, outer = 0;
-    for (int start = 0; start < nodes; ++start)
-      for (int end = start; end < nodes; ++end) {
-        spans_[0][start * nodes + end] = inner, inner += end - start + 1;
-        spans_[1][start * nodes + end] = outer, outer += nodes - end + start + 1;
-      }
-    size_t size = 0;
-    for (const Table& table : program.tables) {
-      tables_.push_back(size);
-      size += table.positions == 1 ? nodes : table.positions == 2 ? nodes * nodes : nodes * nodes * nodes;
-    }
-    for (const Item& item : program.items) {
-      items_.push_back(size);
-      size += item.positions == 2 ? nodes * nodes : item.exterior ? outer : inner;
-    }
-    size_ = size;
-    static Pool values, shares;  // a block of shares is zero again when it is given back
+  // To be traced, it keeps all items that rules name.
+  Chart(Program program, int nodes, bool adds, bool traced)
+      : program_(std::move(program)), nodes_(nodes), adds_(adds) {
+    for (Item& item : program_.items) item.passing &= !(traced && item.ruled);
+    static Pool values, shares;  // what was lent from the second is zero again when it is given back
     share_pool_ = &shares;
-    values_ = std::make_unique<Room<Vec<T>>>(values, size + 3 * (nodes + 2));
-    scratch_ = cells() + size;
+    size_ = lay_out();
+    values_ = std::make_unique<Room<Vec<T>>>(values, size_ + kRows * (nodes + 2));
+    cells_ = values_->data();
+    for (Product& product : program_.goal) resolve(product);
+    for (Item& item : program_.items) {
+      for (Product& product : item.products) resolve(product);
+      for (Product& product : item.rules) resolve(product);
+    }
   }
 
+  const Program& program() const { return program_; }
   int nodes() const { return nodes_; }
   size_t table(int number) const { return tables_[number]; }
-  Vec<T>* cells() const { return values_->data(); }
+  Vec<T>* cells() const { return cells_; }
   Vec<T>* shares() {
     if (!shares_) shares_ = std::make_unique<Room<Vec<T>>>(*share_pool_, size_);
     return shares_->data();
-  }
-
-  // Where the value of a factor is.
-  size_t address(const Factor& factor, const Nodes& nodes) const {
-    const Place* place = factor.places.data();
-    if (!factor.is_item) {
-      size_t index = 0;
-      for (const Place& p : factor.places) index = index * nodes_ + p.of(nodes);
-      return tables_[factor.number] + index;
-    }
-    const int third = factor.places.size() > 2 ? place[2].of(nodes) : 0;
-    return cell(factor.number, factor.side, place[0].of(nodes), place[1].of(nodes), third);
-  }
-
-  size_t cell(int item, int side, int start, int end, int third) const {
-    const int span = start * nodes_ + end;
-    if (program_.items[item].positions == 2) return items_[item] + span;
-    const size_t row = items_[item] + spans_[program_.items[item].exterior][span];
-    return row + (side == kInner ? third - start : side == kBefore ? third : third - end + start + 1);
   }
 
   void fill() {
@@ -77,9 +51,17 @@ class Chart {
   void share() {
     for (int width = nodes_ - 1; width >= 0; --width)
       for (int start = 0; start + width < nodes_; ++start) {
+        fill_passing(start, start + width);
         Nodes nodes = of_span(start, start + width);
         for (size_t item = program_.items.size(); item-- > 0;) pull_back(item, nodes);
       }
+  }
+
+  // Again the items that are read at their own span alone, which share their memory with those of other spans.
+  void fill_passing(int start, int end) {
+    Nodes nodes = of_span(start, end);
+    for (size_t item = 0; item < program_.items.size(); ++item)
+      if (program_.items[item].passing) compute(item, nodes);
   }
 
   // Whether an axiom gives a cell on this side.
@@ -95,10 +77,75 @@ class Chart {
 
  private:
   static constexpr int kPieces = 16;  // of an item and a span: one for each side and axiom
-  struct Piece {  // cells beside each other
+  static constexpr int kRows = 3;     // that lie beside the cells of an item while it is computed
+  struct Piece {                      // cells beside each other
     size_t first;
     int size;
   };
+
+  // Finds places for tables and items. Returns how many vectors there are.
+  size_t lay_out() {
+    for (std::vector<int>& spans : spans_) spans.resize(nodes_ * nodes_);
+    int inner = 0, outer = 0;
+    for (int start = 0; start < nodes_; ++start)
+      for (int end = start; end < nodes_; ++end) {
+        spans_[0][start * nodes_ + end] = inner, inner += end - start + 1;
+        spans_[1][start * nodes_ + end] = outer, outer += nodes_ - end + start + 1;
+      }
+    size_t size = 0;
+    for (const Table& table : program_.tables) {
+      tables_.push_back(size);
+      size += table.positions == 1 ? nodes_ : table.positions == 2 ? nodes_ * nodes_ : nodes_ * nodes_ * nodes_;
+    }
+    for (const Item& item : program_.items) {
+      items_.push_back(size);
+      if (item.passing)
+        size += item.positions == 2 ? 1 : nodes_ + 1;
+      else
+        size += item.positions == 2 ? nodes_ * nodes_ : item.exterior ? outer : inner;
+    }
+    return size;
+  }
+
+  void resolve(Product& product) const {
+    for (const Factor& factor : product.factors) product.addresses.push_back(place(factor));
+    if (product.kind == kCells || product.nest.loops.empty()) return;
+    const int slot = product.nest.loops.back().slot;
+    const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
+                                             [&](const Address& own) { return own.stride(slot) != 0; });
+    product.varying = static_cast<int>(fixed - product.addresses.begin());
+  }
+
+  Address place(const Factor& factor) const {
+    const std::vector<Place>& places = factor.places;
+    Address own;
+    own.spans = &kNowhere;
+    own.base = factor.is_item ? items_[factor.number] : tables_[factor.number];
+    if (factor.is_item && places.size() > 2) {
+      const Place start = places[0], end = places[1];
+      own.add(0, places[2], 1);
+      if (factor.side != kBefore) own.add(1, start, factor.side == kInner ? -1 : 1);
+      if (factor.side == kBehind) own.add(2, end, -1), ++own.base;
+      if (program_.items[factor.number].passing) return own;
+      own.spans = spans_[program_.items[factor.number].exterior].data();
+      own.span_slot[0] = start.slot, own.span_slot[1] = end.slot;
+      own.span_weight[0] = nodes_, own.span_weight[1] = 1;
+      own.span_shift = start.shift * nodes_ + end.shift;
+    } else if (!factor.is_item || !program_.items[factor.number].passing) {
+      int times = 1;
+      for (int m = places.size() - 1; m >= 0; --m, times *= nodes_) own.add(m, places[m], times);
+    }
+    return own;
+  }
+
+  // Where an item's cells at a span are: that of a third position on this side is so many further.
+  ptrdiff_t row(int number, int side, int start, int end) const {
+    const Item& item = program_.items[number];
+    const int span = start * nodes_ + end;
+    if (item.positions == 2) return items_[number] + (item.passing ? 0 : span);
+    const ptrdiff_t first = items_[number] + (item.passing ? 0 : spans_[item.exterior][span]);
+    return first + (side == kInner ? -start : side == kBefore ? 0 : start + 1 - end);
+  }
 
   Nodes of_span(int start, int end) const {
     Nodes nodes;
@@ -106,142 +153,136 @@ class Chart {
     return nodes;
   }
 
-  Piece piece(int item, const Region& region, const Nodes& nodes) const {
-    if (!region.nest.possible(nodes)) return {0, 0};
-    int first = 0, size = 1;
-    if (!region.nest.loops.empty()) {
-      first = region.nest.loops[0].first(nodes);
-      size = std::max(region.nest.loops[0].last(nodes) - first + 1, 0);
-    }
-    return {cell(item, region.side, nodes.at[kStart], nodes.at[kEnd], first), size};
-  }
-
-  // The cells of an item that exist at a span.
+  // The cells of an item in these regions at a span. Returns in how many pieces they lie.
   int pieces(int number, const std::vector<Region>& regions, const Nodes& nodes, Piece* found) const {
     int count = 0;
-    for (const Region& region : regions)
-      if (const Piece own = piece(number, region, nodes); own.size) found[count++] = own;
+    for (const Region& region : regions) {
+      if (!region.nest.possible(nodes)) continue;
+      int first = 0, size = 1;
+      if (!region.nest.loops.empty()) {
+        first = region.nest.loops[0].first(nodes);
+        size = region.nest.loops[0].last(nodes) - first + 1;
+      }
+      const size_t at = row(number, region.side, nodes.at[kStart], nodes.at[kEnd]) + first;
+      if (size > 0) found[count++] = {at, size};
+    }
     return count;
   }
 
-  // Scratch memory for what lies beside each cell of the current item and span.
-  Vec<T>* beside(int which, size_t cell) const {
-    return scratch_ + which * (nodes_ + 2) + (cell - row_);
-  }
+  // Rows that lie beside the cells of the current item: what exponents are relative to, their sums, the shares.
+  Vec<T>* beside(int which) const { return cells_ + size_ + which * (nodes_ + 2) - row_; }
 
   void compute(int number, Nodes& nodes) {
     const Item& item = program_.items[number];
     Piece own[kPieces], given[kPieces];
     const int count = pieces(number, item.cells, nodes, own);
     if (!count) return;
-    Vec<T>* const values = cells();
-    for (int m = 0; m < count; ++m) std::fill_n(values + own[m].first, own[m].size, all(-kInf<T>));
+    for (int m = 0; m < count; ++m) std::fill_n(cells_ + own[m].first, own[m].size, all(-kInf<T>));
     if (const int axioms = item.axioms.empty() ? 0 : pieces(number, item.axioms, nodes, given)) {
-      for (int m = 0; m < axioms; ++m) std::fill_n(values + given[m].first, given[m].size, Vec<T>{});
+      for (int m = 0; m < axioms; ++m) std::fill_n(cells_ + given[m].first, given[m].size, Vec<T>{});
       return;
     }
     if (item.assigned) return run_all<Work::kAssign>(number, nodes);
     run_all<Work::kMax>(number, nodes);
-    if (!adds_) return;
+    if (adds_) add_up(number, nodes, own, count);
+  }
+
+  // From the greatest of its products, an item's values to their sum.
+  void add_up(int number, Nodes& nodes, const Piece* own, int count) {
     row_ = own[0].first;
+    Vec<T>*const reference = beside(0), *const sum = beside(1);
     for (int m = 0; m < count; ++m)
-      for (int n = 0; n < own[m].size; ++n) {
-        const Vec<T> best = values[own[m].first + n];
-        *beside(0, own[m].first + n) = best == -kInf<T> ? Vec<T>{} : best;
-        *beside(1, own[m].first + n) = Vec<T>{};
+      for (size_t at = own[m].first; at < own[m].first + own[m].size; ++at) {
+        reference[at] = cells_[at] == -kInf<T> ? Vec<T>{} : cells_[at];
+        sum[at] = Vec<T>{};
       }
     run_all<Work::kSum>(number, nodes);
     for (int m = 0; m < count; ++m)
-      for (int n = 0; n < own[m].size; ++n)
-        values[own[m].first + n] += logarithm(*beside(1, own[m].first + n));
+      for (size_t at = own[m].first; at < own[m].first + own[m].size; ++at) cells_[at] += logarithm(sum[at]);
   }
 
   void pull_back(int number, Nodes& nodes) {
     const Item& item = program_.items[number];
-    Piece own[kPieces];
+    Piece own[kPieces], given[kPieces];
     const int count = pieces(number, item.cells, nodes, own);
     if (!count) return;
     row_ = own[0].first;
+    Vec<T>*const reference = beside(0), *const share = beside(2), *const shares = this->shares();
     Mask<T> any{};
     for (int m = 0; m < count; ++m)
-      for (int n = 0; n < own[m].size; ++n) {
-        const size_t at = own[m].first + n;
-        const Vec<T> value = cells()[at], share = shares()[at];
-        any |= share != 0;
-        *beside(0, at) = value == -kInf<T> ? all(kInf<T>) : value;
-        *beside(2, at) = share;
-        shares()[at] = Vec<T>{};
+      for (size_t at = own[m].first; at < own[m].first + own[m].size; ++at) {
+        any |= shares[at] != 0;
+        reference[at] = cells_[at] == -kInf<T> ? all(kInf<T>) : cells_[at];
+        share[at] = shares[at];
+        shares[at] = Vec<T>{};
       }
-    if (none<T>(any)) return;
-    Piece given[kPieces];
-    if (!item.axioms.empty() && pieces(number, item.axioms, nodes, given)) return;
+    if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
     return item.assigned ? run_all<Work::kPass>(number, nodes) : run_all<Work::kShare>(number, nodes);
   }
 
   template <Work kWork>
   void run_all(int number, Nodes& nodes) {
-    for (const Product& product : program_.items[number].products)
-      if (product.nest.possible(nodes)) loop<kWork>(number, product, nodes, 0);
-  }
-
-  template <Work kWork>
-  void loop(int number, const Product& product, Nodes& nodes, size_t depth) {
-    const std::vector<Loop>& loops = product.nest.loops;
-    if (loops.empty()) return run<kWork>(number, product, nodes, -1, 1);
-    const Loop& own = loops[depth];
-    const int first = own.first(nodes), last = own.last(nodes);
-    if (last < first) return;
-    nodes.at[own.slot] = first;
-    if (depth + 1 == loops.size() && product.kind != kCells)
-      return run<kWork>(number, product, nodes, own.slot, last - first + 1);
-    for (int node = first; node <= last; ++node) {
-      nodes.at[own.slot] = node;
-      if (depth + 1 == loops.size())
-        run<kWork>(number, product, nodes, -1, 1);
-      else
-        loop<kWork>(number, product, nodes, depth + 1);
-    }
-  }
-
-  // The innermost loop, over the nodes of a slot, or of a single product.
-  template <Work kWork>
-  void run(int number, const Product& product, const Nodes& nodes, int slot, int size) {
-    const size_t at = cell(number, product.side, nodes.at[kStart], nodes.at[kEnd], nodes.at[kThird]);
-    Run<T> own;
-    own.size = size;
-    own.step = slot == kThird;
-    own.value = cells() + at;
-    own.varying = own.fixed = 0;
+    Loops<T> loops;
+    loops.value = cells_;
     if constexpr (kWork != Work::kAssign && kWork != Work::kMax) {
-      own.reference = beside(0, at), own.sum = beside(1, at), own.share = beside(2, at);
-      if constexpr (kWork != Work::kSum) {
-        own.to_share = shares() - cells();
-        if (!own.step && none<T>(*own.share != 0)) return;
-      }
+      loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
+      if constexpr (kWork != Work::kSum) loops.to_share = shares() - cells_;
     }
-    const Vec<T>* fixed[kFactors];
-    for (const Factor& factor : product.factors) {
-      const Vec<T>* place = cells() + address(factor, nodes);
-      if (const ptrdiff_t stride = slot < 0 ? 0 : this->stride(factor, slot)) {
-        own.factor[own.varying] = place;
-        own.stride[own.varying++] = stride;
-      } else {
-        fixed[own.fixed++] = place;
-      }
-    }
-    std::copy_n(fixed, own.fixed, own.factor + own.varying);
-    execute<kWork>(own);
+    for (const Product& product : program_.items[number].products)
+      if (product.nest.possible(nodes)) run<kWork>(loops, number, product, nodes, 0);
   }
 
-  // How far apart the values of a factor are as the node in a slot changes.
-  ptrdiff_t stride(const Factor& factor, int slot) const {
-    if (factor.is_item && factor.places.size() > 2) return factor.places[2].slot == slot;
-    ptrdiff_t result = 0;
-    for (const Place& place : factor.places) result = result * nodes_ + (place.slot == slot);
-    return result;
+  // The loops of a product but for the last two are taken here; one that varies at unequal distances is no inner loop.
+  template <Work kWork>
+  void run(Loops<T>& loops, int number, const Product& product, Nodes& nodes, size_t depth) {
+    const std::vector<Loop>& nest = product.nest.loops;
+    const size_t outer = nest.size() - (product.kind != kCells && !nest.empty());
+    if (depth + 1 < outer) {
+      const int last = nest[depth].last(nodes);
+      for (int node = nest[depth].first(nodes); node <= last; ++node) {
+        nodes.at[nest[depth].slot] = node;
+        run<kWork>(loops, number, product, nodes, depth + 1);
+      }
+      return;
+    }
+    const Loop* const middle = outer ? &nest[outer - 1] : nullptr;
+    const Loop* const inner = outer < nest.size() ? &nest[outer] : nullptr;
+    loops.from = middle ? middle->first(nodes) : 0, loops.to = middle ? middle->last(nodes) : 0;
+    if (loops.from > loops.to) return;
+    find_walks(loops, product, nodes, middle ? middle->slot : kNone, inner);
+    loops.place = row(number, product.side, nodes.at[kStart], nodes.at[kEnd]) + nodes.at[kThird];
+    execute<kWork>(loops, !inner);
   }
 
-  const Program& program_;
+  static constexpr int kNone = -1;
+
+  void find_walks(Loops<T>& loops, const Product& product, Nodes& nodes, int middle, const Loop* inner) const {
+    const int slot = inner ? inner->slot : kNone;
+    if (middle != kNone) nodes.at[middle] = 0;
+    if (inner) {
+      nodes.at[slot] = 0;
+      loops.first[0] = loops.first[1] = INT_MIN / 2, loops.last[0] = loops.last[1] = INT_MAX / 2;
+      for (const Place& p : inner->least) {
+        int& bound = loops.first[p.slot == middle];
+        bound = std::max(bound, p.of(nodes));
+      }
+      for (const Place& p : inner->most) {
+        int& bound = loops.last[p.slot == middle];
+        bound = std::min(bound, p.of(nodes));
+      }
+    }
+    loops.along = slot == kThird, loops.across = middle == kThird;
+    loops.factors = product.addresses.size(), loops.varying = product.varying;
+    for (int f = 0; f < loops.factors; ++f) {
+      const Address& own = product.addresses[f];
+      loops.walk[f] = {cells_ + own.linear(nodes), own.stride(slot), own.stride(middle), own.span(nodes),
+                       own.span_stride(middle)};
+    }
+  }
+
+  static constexpr int kNowhere = 0;
+
+  Program program_;
   const int nodes_;
   const bool adds_;
   std::vector<int> spans_[2];  // where the cells of a span begin, of items with a third position inside, or outside
@@ -249,7 +290,7 @@ class Chart {
   size_t size_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;
   Pool* share_pool_;
-  Vec<T>* scratch_;
+  Vec<T>* cells_;
 };
 
 }  // namespace structdep

@@ -1,6 +1,8 @@
-// The innermost loops: products of a conclusion along a row of it, or summed, in vectors of sentences.
+// The two innermost loops: products of a conclusion along a row of it, or summed, in vectors of sentences.
 #pragma once
 
+#include <algorithm>
+#include <climits>
 #include <cstddef>
 
 #include "vectors.h"
@@ -8,109 +10,252 @@
 namespace structdep {
 
 constexpr int kFactors = 8;  // of a product, at most
+constexpr int kBeside = 4;   // rows that are joined to one at once
+constexpr int kAhead = 6;    // nodes for which memory is asked in advance
 
 enum class Work { kAssign, kMax, kSum, kShare, kPass };
 
+// Where a factor is when both loops are at node 0, and how far it goes with each node of the inner and the middle loop.
 template <typename T>
-struct Run {
-  int size;                       // of the loop
-  ptrdiff_t step;                 // from one conclusion to the next, 0 where the loop is a sum
-  Vec<T>* value;                  // of the conclusion
-  const Vec<T>* reference;        // what exponents are relative to
-  Vec<T>* sum;                    // of exponentials
-  const Vec<T>* share;            // the derivative by the conclusion
-  int varying, fixed;             // factors that change in the loop come first
-  const Vec<T>* factor[kFactors];
-  ptrdiff_t stride[kFactors];
-  ptrdiff_t to_share;             // from a factor to the derivative by it
+struct Walk {
+  const Vec<T>* at;
+  ptrdiff_t inner, middle;
+  const int* span;  // where its span begins
+  int span_step;    // of the middle loop
+
+  STRUCTDEP_INLINE const Vec<T>* of(ptrdiff_t node) const { return at + middle * node + span[span_step * node]; }
 };
 
+// Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
 template <typename T>
-inline Vec<T> constant(const Run<T>& run) {
+struct Loops {
+  bool along, across;  // whether the inner, or the middle, loop goes along a row of conclusions; what does not is a sum
+  int from, to, first[2], last[2];
+  ptrdiff_t place;          // of the conclusion at node 0
+  Vec<T>* value;            // of conclusions
+  const Vec<T>* reference;  // what exponents are relative to
+  Vec<T>* sum;              // of exponentials
+  const Vec<T>* share;      // the derivative by conclusions
+  ptrdiff_t to_share;       // from a factor to the derivative by it
+  int factors, varying;
+  Walk<T> walk[kFactors];
+};
+
+// The inner loop at one node of the middle one: conclusions from `place` on, and its factors' places.
+template <typename T, int kCount>
+struct Run {
+  static constexpr int kSize = kCount;
+  ptrdiff_t place;
+  int first, size;
+  const Vec<T>* factor[kCount];
+};
+
+// How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.
+template <int kFactorsKnown, int kVaryingKnown>
+struct Form {
+  static constexpr int kCount = kFactorsKnown ? kFactorsKnown : kFactors;
+  template <typename T>
+  static STRUCTDEP_INLINE int factors(const Loops<T>& loops) {
+    return kFactorsKnown ? kFactorsKnown : loops.factors;
+  }
+  static constexpr int kVarying = kVaryingKnown;
+  template <typename T>
+  static STRUCTDEP_INLINE int varying(const Loops<T>& loops) {
+    return kVaryingKnown >= 0 ? kVaryingKnown : loops.varying;
+  }
+};
+
+// The product of the factors that stay the same in the inner loop.
+template <typename F, typename T, typename R>
+STRUCTDEP_INLINE Vec<T> fixed(const Loops<T>& loops, const R& run) {
   Vec<T> result{};
-  for (int m = run.varying; m < run.varying + run.fixed; ++m) result += *run.factor[m];
+  for (int f = F::varying(loops); f < F::factors(loops); ++f) result += *run.factor[f];
   return result;
 }
 
-template <int kVarying, typename T>
-inline Vec<T> term(const Run<T>& run, ptrdiff_t at, Vec<T> result) {
-  for (int m = 0; m < (kVarying < 3 ? kVarying : run.varying); ++m) result += run.factor[m][at * run.stride[m]];
+template <typename F, typename T, typename R>
+STRUCTDEP_INLINE Vec<T> times(const Loops<T>& loops, const R& run, ptrdiff_t m, Vec<T> result) {
+  for (int f = 0; f < F::varying(loops); ++f) result += run.factor[f][m * loops.walk[f].inner];
   return result;
 }
 
-template <int kVarying, typename T>
-void assign(const Run<T>& run) {
-  const Vec<T> fixed = constant(run);
-  for (ptrdiff_t m = 0; m < run.size; ++m) run.value[m * run.step] = term<kVarying>(run, m, fixed);
-}
-
-template <int kVarying, typename T>
-void maximize(const Run<T>& run) {
-  const Vec<T> fixed = constant(run);
-  if (run.step) {
-    for (ptrdiff_t m = 0; m < run.size; ++m) run.value[m] = larger<T>(run.value[m], term<kVarying>(run, m, fixed));
+template <typename F, typename T, typename R>
+STRUCTDEP_INLINE void maximize(const Loops<T>& loops, const R& run) {
+  const Vec<T> rest = fixed<F>(loops, run);
+  Vec<T>* const value = loops.value + run.place;
+  if (loops.along) {
+    for (ptrdiff_t m = 0; m < run.size; ++m) value[m] = larger<T>(value[m], times<F>(loops, run, m, rest));
     return;
   }
-  Vec<T> best = *run.value, other = all(-kInf<T>);  // two, as each waits for itself
+  Vec<T> best = *value;
   ptrdiff_t m = 0;
-  for (; m + 1 < run.size; m += 2) {
-    best = larger<T>(best, term<kVarying>(run, m, fixed));
-    other = larger<T>(other, term<kVarying>(run, m + 1, fixed));
+  if (run.size > 3) {  // four, as each waits for itself
+    Vec<T> other[3] = {best, best, best};
+    for (; m + 3 < run.size; m += 4) {
+      best = larger<T>(best, times<F>(loops, run, m, rest));
+      for (int n = 0; n < 3; ++n) other[n] = larger<T>(other[n], times<F>(loops, run, m + n + 1, rest));
+    }
+    best = larger<T>(larger<T>(best, other[0]), larger<T>(other[1], other[2]));
   }
-  if (m < run.size) best = larger<T>(best, term<kVarying>(run, m, fixed));
-  *run.value = larger<T>(best, other);
+  for (; m < run.size; ++m) best = larger<T>(best, times<F>(loops, run, m, rest));
+  *value = best;
 }
 
-template <int kVarying, typename T>
-void sum(const Run<T>& run) {
-  Vec<T> fixed = constant(run);
-  if (run.step) {
-    for (ptrdiff_t m = 0; m < run.size; ++m)
-      run.sum[m] += exponential(term<kVarying>(run, m, fixed) - run.reference[m]);
+template <typename F, typename T, typename R>
+STRUCTDEP_INLINE void sum(const Loops<T>& loops, const R& run) {
+  Vec<T> rest = fixed<F>(loops, run);
+  Vec<T>* const total = loops.sum + run.place;
+  const Vec<T>* const reference = loops.reference + run.place;
+  if (loops.along) {
+    for (ptrdiff_t m = 0; m < run.size; ++m) total[m] += exponential(times<F>(loops, run, m, rest) - reference[m]);
     return;
   }
-  fixed -= *run.reference;
-  Vec<T> total = *run.sum;
-  for (ptrdiff_t m = 0; m < run.size; ++m) total += exponential(term<kVarying>(run, m, fixed));
-  *run.sum = total;
+  rest -= *reference;
+  Vec<T> own = *total;
+  for (ptrdiff_t m = 0; m < run.size; ++m) own += exponential(times<F>(loops, run, m, rest));
+  *total = own;
 }
 
 // Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight.
-template <int kVarying, bool kWhole, typename T>
-void share(const Run<T>& run) {
-  const Vec<T> fixed = constant(run);
+template <bool kWhole, typename F, typename T, typename R>
+STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
+  const Vec<T> rest = fixed<F>(loops, run);
+  const Vec<T>*const reference = loops.reference + run.place, *const own = loops.share + run.place;
+  if (!loops.along && none<T>(*own != 0)) return;
+  const ptrdiff_t step = loops.along;
+  Vec<T>* to[R::kSize];
+  for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<Vec<T>*>(run.factor[f]) + loops.to_share;
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
-    Vec<T> weight = run.share[m * run.step];
-    if (!kWhole) weight *= exponential(term<kVarying>(run, m, fixed) - run.reference[m * run.step]);
-    for (int f = 0; f < (kVarying < 3 ? kVarying : run.varying); ++f)
-      const_cast<Vec<T>*>(run.factor[f])[run.to_share + m * run.stride[f]] += weight;
+    Vec<T> weight = own[m * step];
+    if (!kWhole) weight *= exponential(times<F>(loops, run, m, rest) - reference[m * step]);
+    for (int f = 0; f < F::varying(loops); ++f) to[f][m * loops.walk[f].inner] += weight;
     total += weight;
   }
-  for (int f = run.varying; f < run.varying + run.fixed; ++f)
-    const_cast<Vec<T>*>(run.factor[f])[run.to_share] += total;
+  for (int f = F::varying(loops); f < F::factors(loops); ++f) *to[f] += total;
 }
 
-template <Work kWork, int kVarying, typename T>
-void execute(const Run<T>& run) {
-  if constexpr (kWork == Work::kAssign) assign<kVarying>(run);
-  if constexpr (kWork == Work::kMax) maximize<kVarying>(run);
-  if constexpr (kWork == Work::kSum) sum<kVarying>(run);
-  if constexpr (kWork == Work::kShare) share<kVarying, false>(run);
-  if constexpr (kWork == Work::kPass) share<kVarying, true>(run);
+template <Work kWork, typename F, typename T, typename R>
+STRUCTDEP_INLINE void inner(const Loops<T>& loops, const R& run) {
+  if constexpr (kWork == Work::kAssign)
+    for (ptrdiff_t m = 0; m < run.size; ++m)
+      loops.value[run.place + m * loops.along] = times<F>(loops, run, m, fixed<F>(loops, run));
+  if constexpr (kWork == Work::kMax) maximize<F>(loops, run);
+  if constexpr (kWork == Work::kSum) sum<F>(loops, run);
+  if constexpr (kWork == Work::kShare) share<false, F>(loops, run);
+  if constexpr (kWork == Work::kPass) share<true, F>(loops, run);
+}
+
+// Several rows that are joined to the same conclusions, where all of them have some.
+template <Work kWork, typename F, typename T, typename R>
+STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int first, int size) {
+  Vec<T> rest[kBeside];
+  const Vec<T>* at[kBeside];
+  for (int b = 0; b < kBeside; ++b)
+    rest[b] = fixed<F>(loops, runs[b]), at[b] = runs[b].factor[0] + (first - runs[b].first);
+  const ptrdiff_t place = runs[0].place + (first - runs[0].first);
+  for (ptrdiff_t m = 0; m < size; ++m) {
+    if constexpr (kWork == Work::kMax) {
+      Vec<T> best = loops.value[place + m];
+      for (int b = 0; b < kBeside; ++b) best = larger<T>(best, rest[b] + at[b][m]);
+      loops.value[place + m] = best;
+    } else {
+      const Vec<T> reference = loops.reference[place + m];
+      Vec<T> total = loops.sum[place + m];
+      for (int b = 0; b < kBeside; ++b) total += exponential(rest[b] + at[b][m] - reference);
+      loops.sum[place + m] = total;
+    }
+  }
+}
+
+template <Work kWork, typename F, typename T>
+void middle(const Loops<T>& given) {
+  const Loops<T> loops = given;
+  using Own = Run<T, F::kCount>;
+  const auto at = [&](ptrdiff_t node) {
+    Own run;
+    run.first = std::max(loops.first[0], loops.first[1] + static_cast<int>(node));
+    run.size = std::min(loops.last[0], loops.last[1] + static_cast<int>(node)) - run.first + 1;
+    run.place = loops.place + (loops.across ? node : 0) + (loops.along ? run.first : 0);
+    for (int f = 0; f < F::factors(loops); ++f) run.factor[f] = loops.walk[f].of(node) + loops.walk[f].inner * run.first;
+    return run;
+  };
+  int node = loops.from;
+  if constexpr ((kWork == Work::kMax || kWork == Work::kSum) && F::kVarying == 1 && F::kCount == 2) {
+    if (loops.along && !loops.across && loops.walk[0].inner == 1) {
+      for (; node + kBeside - 1 <= loops.to; node += kBeside) {
+        Own runs[kBeside];
+        int first = INT_MIN, last = INT_MAX;
+        for (int b = 0; b < kBeside; ++b) {
+          runs[b] = at(node + b);
+          first = std::max(first, runs[b].first), last = std::min(last, runs[b].first + runs[b].size - 1);
+        }
+        if (first <= last) inner_beside<kWork, F>(loops, runs, first, last - first + 1);
+        for (int b = 0; b < kBeside; ++b) {  // what is left before, and behind
+          Own rest = runs[b];
+          const int end = rest.first + rest.size;
+          rest.size = first <= last ? first - rest.first : rest.size;
+          if (rest.size > 0) inner<kWork, F>(loops, rest);
+          if (first <= last && last + 1 < end) {
+            rest.size = end - last - 1;
+            rest.place += last + 1 - rest.first, rest.factor[0] += last + 1 - rest.first;
+            inner<kWork, F>(loops, rest);
+          }
+        }
+      }
+    }
+  }
+  for (; node <= loops.to; ++node) {
+    const Own run = at(node);
+    if (run.size > 0) inner<kWork, F>(loops, run);
+  }
+}
+
+// Where there is no inner loop: the nodes of the middle one lie apart.
+template <Work kWork, typename F, typename T>
+void middle_alone(const Loops<T>& given) {
+  const Loops<T> loops = given;
+  using Own = Run<T, F::kCount>;
+  Own run;
+  run.first = 0, run.size = 1;
+  for (ptrdiff_t node = loops.from; node <= loops.to; ++node) {
+    run.place = loops.place + (loops.across ? node : 0);
+    const ptrdiff_t ahead = std::min<ptrdiff_t>(node + kAhead, loops.to);
+    for (int f = 0; f < F::factors(loops); ++f) {
+      run.factor[f] = loops.walk[f].of(node);
+      __builtin_prefetch(loops.walk[f].of(ahead));
+      if constexpr (kWork == Work::kShare || kWork == Work::kPass)
+        __builtin_prefetch(loops.walk[f].of(ahead) + loops.to_share, 1);
+    }
+    inner<kWork, F>(loops, run);
+  }
 }
 
 template <Work kWork, typename T>
-void execute(const Run<T>& run) {
-  switch (run.varying) {
-    case 0:
-      return execute<kWork, 0>(run);
-    case 1:
-      return execute<kWork, 1>(run);
-    case 2:
-      return execute<kWork, 2>(run);
+void execute(const Loops<T>& loops, bool cells) {
+  if (cells) {
+    switch (loops.factors) {
+      case 1:
+        return middle_alone<kWork, Form<1, 0>>(loops);
+      case 2:
+        return middle_alone<kWork, Form<2, 0>>(loops);
+      default:
+        return middle_alone<kWork, Form<0, 0>>(loops);
+    }
+  }
+  switch (loops.factors > 2 ? 0 : loops.factors * 4 + loops.varying) {
+    case 4:
+      return middle<kWork, Form<1, 0>>(loops);
+    case 5:
+      return middle<kWork, Form<1, 1>>(loops);
+    case 8:
+      return middle<kWork, Form<2, 0>>(loops);
+    case 9:
+      return middle<kWork, Form<2, 1>>(loops);
+    case 10:
+      return middle<kWork, Form<2, 2>>(loops);
     default:
-      return execute<kWork, 3>(run);
+      return middle<kWork, Form<0, -1>>(loops);
   }
 }
 

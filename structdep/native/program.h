@@ -1,6 +1,7 @@
 // A plan of a chart, read from the numbers that program.py writes, in its order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -56,10 +57,41 @@ struct Factor {
   std::vector<Place> places;
 };
 
+// Where the value of a factor is: a sum of nodes times weights, beside where its span begins, if it has such.
+struct Address {
+  int base = 0, weight[3] = {}, slot[3] = {};
+  const int* spans = nullptr;
+  int span_weight[2] = {}, span_slot[2] = {}, span_shift = 0;
+
+  int linear(const Nodes& nodes) const {
+    int result = base;
+    for (int m = 0; m < 3; ++m) result += weight[m] * nodes.at[slot[m]];
+    return result;
+  }
+  const int* span(const Nodes& nodes) const {
+    return spans + span_weight[0] * nodes.at[span_slot[0]] + span_weight[1] * nodes.at[span_slot[1]] + span_shift;
+  }
+  int of(const Nodes& nodes) const { return linear(nodes) + *span(nodes); }
+
+  void add(int which, Place place, int times) {
+    slot[which] = place.slot, weight[which] = times, base += place.shift * times;
+  }
+  int stride(int of) const {  // between neighbours in a slot
+    int result = 0;
+    for (int m = 0; m < 3; ++m) result += slot[m] == of ? weight[m] : 0;
+    return result;
+  }
+  int span_stride(int of) const {
+    return (span_slot[0] == of ? span_weight[0] : 0) + (span_slot[1] == of ? span_weight[1] : 0);
+  }
+};
+
 struct Product {
   int number, side, kind;
   Nest nest;
   std::vector<Factor> factors;
+  std::vector<Address> addresses;  // of the factors, in a chart: first of those that vary in the innermost loop
+  int varying = 0;
 };
 
 struct Region {  // where an item exists, or an axiom holds, on one side
@@ -69,7 +101,7 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 
 struct Item {
   int positions;
-  bool exterior;
+  bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
   std::vector<Region> cells, axioms;
   bool assigned;
   std::vector<Product> products, rules;
@@ -172,6 +204,8 @@ class ProgramReader {
     Item result;
     result.positions = number();
     result.exterior = number() != 0;
+    result.passing = number() != 0;
+    result.ruled = number() != 0;
     result.cells = list([this] { return region(); });
     result.axioms = list([this] { return region(); });
     result.assigned = number() != 0;

@@ -40,9 +40,8 @@ void for_each(const Nest& nest, Nodes& nodes, Visit visit, size_t depth = 0) {
 template <typename T>
 class Sentence {
  public:
-  Sentence(const Program& program, Chart<T>& chart, int lane, int words)
-      : program_(program), chart_(chart), lane_(lane) {
-    goal_.at[kLast] = words + program.last;
+  Sentence(Chart<T>& chart, int lane, int words) : program_(chart.program()), chart_(chart), lane_(lane) {
+    goal_.at[kLast] = words + program_.last;
   }
 
   T value(bool adds) {
@@ -57,8 +56,8 @@ class Sentence {
   void share(T value) {
     Vec<T>* const shares = chart_.shares();
     for_each_goal([&](const Product& product, T own) {
-      for (const Factor& factor : product.factors)
-        shares[chart_.address(factor, goal_)][lane_] += std::exp(own - value);
+      for (const Address& factor : product.addresses)
+        shares[factor.of(goal_)][lane_] += std::exp(own - value);
     });
   }
 
@@ -70,8 +69,8 @@ class Sentence {
     while (!stack.empty()) {
       const Cell cell = stack.back();
       stack.pop_back();
-      if (!Chart<T>::is_axiom(program_.items[cell.item], cell.side, cell.nodes))
-        choose(program_.items[cell.item].rules, cell.side, cell.nodes, random, stack, use);
+      if (Chart<T>::is_axiom(program_.items[cell.item], cell.side, cell.nodes)) continue;
+      choose(program_.items[cell.item].rules, cell.side, cell.nodes, random, stack, use);
     }
   }
 
@@ -93,7 +92,7 @@ class Sentence {
 
   T value_of(const Product& product, const Nodes& nodes) const {
     T result = 0;
-    for (const Factor& factor : product.factors) result += chart_.cells()[chart_.address(factor, nodes)][lane_];
+    for (const Address& own : product.addresses) result += chart_.cells()[own.of(nodes)][lane_];
     return result;
   }
 

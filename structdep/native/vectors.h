@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#define STRUCTDEP_INLINE inline __attribute__((always_inline))
+
 namespace structdep {
 
 constexpr int kLanes = 8;  // sentences side by side
@@ -36,18 +38,18 @@ template <typename T>
 constexpr T kInf = std::numeric_limits<T>::infinity();
 
 template <typename T>
-inline Vec<T> all(T x) {
+STRUCTDEP_INLINE Vec<T> all(T x) {
   return Vec<T>{} + x;
 }
 
 template <typename T>
-inline Vec<T> larger(Vec<T> a, Vec<T> b) {
+STRUCTDEP_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) {
   return a > b ? a : b;
 }
 
 // Bits of a vector as those of another type.
 template <typename To, typename From>
-inline To bits(From x) {
+STRUCTDEP_INLINE To bits(From x) {
   static_assert(sizeof(To) == sizeof(From));
   union {
     From from;
@@ -57,7 +59,7 @@ inline To bits(From x) {
 }
 
 // e^x for x <= 0, or little more; 0 below the least normal number.
-inline Vec<float> exponential(Vec<float> x) {
+STRUCTDEP_INLINE Vec<float> exponential(Vec<float> x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to whole numbers
   const Vec<float> shifted = x * 1.44269504f + kRound;
   const Vec<float> whole = shifted - kRound;
@@ -72,7 +74,7 @@ inline Vec<float> exponential(Vec<float> x) {
   return bits<Vec<float>>(scaled & (x > -87.0f));
 }
 
-inline Vec<double> exponential(Vec<double> x) {
+STRUCTDEP_INLINE Vec<double> exponential(Vec<double> x) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
   const Vec<double> shifted = x * 1.4426950408889634 + kRound;
   const Vec<double> whole = shifted - kRound;
@@ -88,7 +90,7 @@ inline Vec<double> exponential(Vec<double> x) {
 }
 
 // Natural logarithm of numbers from 1 on; of 0, -inf.
-inline Vec<float> logarithm(Vec<float> x) {
+STRUCTDEP_INLINE Vec<float> logarithm(Vec<float> x) {
   const Mask<float> raw = bits<Mask<float>>(x) - 0x3f3504f3;  // of sqrt(1/2)
   const Vec<float> exponent = __builtin_convertvector(raw >> 23, Vec<float>);
   const Vec<float> mantissa = bits<Vec<float>>((raw & 0x007fffff) + 0x3f3504f3) - 1.0f;
@@ -106,14 +108,14 @@ inline Vec<float> logarithm(Vec<float> x) {
   return x > 0.0f ? result : all(-kInf<float>);
 }
 
-inline Vec<double> logarithm(Vec<double> x) {
+STRUCTDEP_INLINE Vec<double> logarithm(Vec<double> x) {
   Vec<double> result;
   for (int lane = 0; lane < kLanes; ++lane) result[lane] = std::log(x[lane]);
   return result;
 }
 
 template <typename T>
-inline bool none(Mask<T> mask) {
+STRUCTDEP_INLINE bool none(Mask<T> mask) {
   Integer<T> any = 0;
   for (int lane = 0; lane < kLanes; ++lane) any |= mask[lane];
   return any == 0;
