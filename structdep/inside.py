@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.sharding import AxisType
 from numpy.typing import ArrayLike
 
-from structdep import one_root
+from structdep import native, one_root
 from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
@@ -140,11 +140,26 @@ def run_chart(
     cotangent: Any = None,
     key: jax.Array | None = None,
 ) -> tuple[Any, Arrays]:
-    """Fills charts: in groups of sentences that fit the cache. See `run`."""
+    """Fills charts. See `run`."""
     if system.for_best and semiring.idempotent and tables.keys() == {"arc"}:
         system = system.for_best
     if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
         return one_root.derivation(system, semiring, tables, lengths, key)
+    if native.serves(system, semiring, want, tables):
+        return native.run(run_by_xla, system, semiring, want, tables, lengths, key)
+    return run_by_xla(system, semiring, want, tables, lengths, cotangent, key)
+
+
+def run_by_xla(
+    system: DeductionSystem,
+    semiring: Semiring,
+    want: str,
+    tables: Arrays,
+    lengths: jax.Array,
+    cotangent: Any = None,
+    key: jax.Array | None = None,
+) -> tuple[Any, Arrays]:
+    """Fills charts by programs of XLA's, for any semiring and device: in groups of sentences that fit the cache."""
     batch = len(lengths)
     made = plan(system, frozenset(tables))
     nodes = jax.tree.leaves(tables)[0].shape[1]

@@ -7,7 +7,8 @@ are data (`program.py`) of one program (`chart.cc`), which looks at eight senten
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,6 +20,8 @@ from structdep.deduction import DeductionSystem
 from structdep.native import library
 from structdep.native.program import is_possible, program
 from structdep.semirings import LogSum, MaxPlus, Semiring
+
+Answer = tuple[jax.Array, dict[str, jax.Array]]
 
 WANTS = ("value", "uses", "best", "sample")
 """As `chart.cc` numbers them."""
@@ -43,15 +46,17 @@ def _is_dealt() -> bool:
     return AxisType.Auto in mesh.axis_types and mesh.size > 1
 
 
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
 def run(
+    by_xla: Callable[..., Answer],
     system: DeductionSystem,
     semiring: Semiring,
     want: str,
-    tables: Mapping[str, jax.Array],
+    tables: dict[str, jax.Array],
     lengths: jax.Array,
     key: jax.Array | None,
-) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The value, and the uses, as those of `structdep.systems.run`."""
+) -> Answer:
+    """The value, and the uses, as those of `structdep.systems.run`. They are differentiated again `by_xla`."""
     names = tuple(sorted(tables))
     dtype = jnp.result_type(*tables.values())
     own = [tables[name].astype(dtype) for name in names]
@@ -68,3 +73,16 @@ def run(
         want=np.int32(WANTS.index(want)),
     )
     return value, dict(zip(names, uses, strict=False))
+
+
+@run.defjvp
+def _(
+    by_xla: Callable[..., Answer],
+    system: DeductionSystem,
+    semiring: Semiring,
+    want: str,
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+) -> tuple[Answer, Answer]:
+    tables, lengths, key = primals
+    return jax.jvp(lambda t: by_xla(system, semiring, want, t, lengths, key=key), (tables,), tangents[:1])
