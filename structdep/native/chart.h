@@ -17,11 +17,13 @@ class Chart {
   // To be traced, it keeps all items that rules name.
   Chart(Program program, int nodes, bool adds, bool traced)
       : program_(std::move(program)), nodes_(nodes), adds_(adds) {
-    for (Item& item : program_.items) item.passing &= !(traced && item.ruled);
+    pairs_ = std::all_of(program_.items.begin(), program_.items.end(), is_pair);
+    for (Item& item : program_.items) item.passing &= !(traced && item.ruled) && !pairs_;
     static Pool values, shares;  // what was lent from the second is zero again when it is given back
     share_pool_ = &shares;
     size_ = lay_out();
-    values_ = std::make_unique<Room<Vec<T>>>(values, size_ + kRows * (nodes + 2));
+    beside_ = pairs_ ? nodes * nodes : nodes + 2;
+    values_ = std::make_unique<Room<Vec<T>>>(values, size_ + kRows * beside_);
     cells_ = values_->data();
     for (Product& product : program_.goal) resolve(product);
     for (Item& item : program_.items) {
@@ -40,21 +42,28 @@ class Chart {
   }
 
   void fill() {
-    for (int width = 0; width < nodes_; ++width)
+    for (int width = 0; width < nodes_; ++width) {
+      if (pairs_) {
+        Nodes nodes = of_span(0, width);
+        for (size_t item = 0; item < program_.items.size(); ++item) compute(item, nodes);
+        continue;
+      }
       for (int start = 0; start + width < nodes_; ++start) {
         Nodes nodes = of_span(start, start + width);
         for (size_t item = 0; item < program_.items.size(); ++item) compute(item, nodes);
       }
+    }
   }
 
   // From the shares of goals to those of tables; those of items are zero again.
   void share() {
-    for (int width = nodes_ - 1; width >= 0; --width)
-      for (int start = 0; start + width < nodes_; ++start) {
+    for (int width = nodes_ - 1; width >= 0; --width) {
+      for (int start = 0; start + width < (pairs_ ? width + 1 : nodes_); ++start) {
         fill_passing(start, start + width);
         Nodes nodes = of_span(start, start + width);
         for (size_t item = program_.items.size(); item-- > 0;) pull_back(item, nodes);
       }
+    }
   }
 
   // Again the items that are read at their own span alone, which share their memory with those of other spans.
@@ -78,10 +87,16 @@ class Chart {
  private:
   static constexpr int kPieces = 16;  // of an item and a span: one for each side and axiom
   static constexpr int kRows = 3;     // that lie beside the cells of an item while it is computed
-  struct Piece {                      // cells beside each other
+  struct Piece {                      // cells, or nodes, at equal distances
     size_t first;
     int size;
+    ptrdiff_t step;
   };
+
+  static bool is_pair(const Item& item) {
+    const auto simple = [](const Product& product) { return product.nest.loops.size() < 2; };
+    return item.positions == 2 && std::all_of(item.products.begin(), item.products.end(), simple);
+  }
 
   // Finds places for tables and items. Returns how many vectors there are.
   size_t lay_out() {
@@ -153,35 +168,60 @@ class Chart {
     return nodes;
   }
 
-  // The cells of an item in these regions at a span. Returns in how many pieces they lie.
+  // The starts of the spans that are computed at once, which meet some conditions: one, or, of pairs, all of a width.
+  Piece starts(const std::vector<Condition>& conditions, const Nodes& nodes) const {
+    int from = nodes.at[kStart], to = pairs_ ? nodes_ - 1 - nodes.at[kEnd] : from;
+    for (const Condition& c : conditions) {
+      const int spare = nodes.at[c.end] - nodes.at[c.start] - c.least;  // at the first of them
+      const bool start_moves = moves(c.start, kStart), end_moves = moves(c.end, kStart);
+      if (!pairs_ || start_moves == end_moves)
+        to = spare < 0 ? from - 1 : to;
+      else if (end_moves)
+        from = std::max(from, -spare);
+      else
+        to = std::min(to, spare);
+    }
+    return {static_cast<size_t>(from), to - from + 1, 1};
+  }
+
+  // Whether the node in a slot changes with that in another.
+  static bool moves(int slot, int with) { return slot == with || (with == kStart && slot == kEnd); }
+
+  // The cells of an item in these regions. Returns in how many pieces they lie.
   int pieces(int number, const std::vector<Region>& regions, const Nodes& nodes, Piece* found) const {
     int count = 0;
     for (const Region& region : regions) {
-      if (!region.nest.possible(nodes)) continue;
-      int first = 0, size = 1;
-      if (!region.nest.loops.empty()) {
-        first = region.nest.loops[0].first(nodes);
-        size = region.nest.loops[0].last(nodes) - first + 1;
+      const Piece at = starts(region.nest.conditions, nodes);
+      if (at.size <= 0) continue;
+      Piece own{static_cast<size_t>(row(number, region.side, nodes.at[kStart], nodes.at[kEnd])), 1, 1};
+      if (pairs_) {
+        own = {own.first + at.first * (nodes_ + 1), at.size, nodes_ + 1};
+      } else if (!region.nest.loops.empty()) {
+        const int first = region.nest.loops[0].first(nodes);
+        own = {own.first + first, region.nest.loops[0].last(nodes) - first + 1, 1};
       }
-      const size_t at = row(number, region.side, nodes.at[kStart], nodes.at[kEnd]) + first;
-      if (size > 0) found[count++] = {at, size};
+      if (own.size > 0) found[count++] = own;
     }
     return count;
   }
 
+  template <typename Visit>
+  static void for_each_cell(const Piece* pieces, int count, Visit visit) {
+    for (int m = 0; m < count; ++m)
+      for (int n = 0; n < pieces[m].size; ++n) visit(pieces[m].first + n * pieces[m].step);
+  }
+
   // Rows that lie beside the cells of the current item: what exponents are relative to, their sums, the shares.
-  Vec<T>* beside(int which) const { return cells_ + size_ + which * (nodes_ + 2) - row_; }
+  Vec<T>* beside(int which) const { return cells_ + size_ + which * beside_ - row_; }
 
   void compute(int number, Nodes& nodes) {
     const Item& item = program_.items[number];
     Piece own[kPieces], given[kPieces];
     const int count = pieces(number, item.cells, nodes, own);
     if (!count) return;
-    for (int m = 0; m < count; ++m) std::fill_n(cells_ + own[m].first, own[m].size, all(-kInf<T>));
-    if (const int axioms = item.axioms.empty() ? 0 : pieces(number, item.axioms, nodes, given)) {
-      for (int m = 0; m < axioms; ++m) std::fill_n(cells_ + given[m].first, given[m].size, Vec<T>{});
-      return;
-    }
+    for_each_cell(own, count, [&](size_t at) { cells_[at] = all(-kInf<T>); });
+    if (const int axioms = item.axioms.empty() ? 0 : pieces(number, item.axioms, nodes, given))
+      return for_each_cell(given, axioms, [&](size_t at) { cells_[at] = Vec<T>{}; });
     if (item.assigned) return run_all<Work::kAssign>(number, nodes);
     run_all<Work::kMax>(number, nodes);
     if (adds_) add_up(number, nodes, own, count);
@@ -191,14 +231,12 @@ class Chart {
   void add_up(int number, Nodes& nodes, const Piece* own, int count) {
     row_ = own[0].first;
     Vec<T>*const reference = beside(0), *const sum = beside(1);
-    for (int m = 0; m < count; ++m)
-      for (size_t at = own[m].first; at < own[m].first + own[m].size; ++at) {
-        reference[at] = cells_[at] == -kInf<T> ? Vec<T>{} : cells_[at];
-        sum[at] = Vec<T>{};
-      }
+    for_each_cell(own, count, [&](size_t at) {
+      reference[at] = cells_[at] == -kInf<T> ? Vec<T>{} : cells_[at];
+      sum[at] = Vec<T>{};
+    });
     run_all<Work::kSum>(number, nodes);
-    for (int m = 0; m < count; ++m)
-      for (size_t at = own[m].first; at < own[m].first + own[m].size; ++at) cells_[at] += logarithm(sum[at]);
+    for_each_cell(own, count, [&](size_t at) { cells_[at] += logarithm(sum[at]); });
   }
 
   void pull_back(int number, Nodes& nodes) {
@@ -209,13 +247,12 @@ class Chart {
     row_ = own[0].first;
     Vec<T>*const reference = beside(0), *const share = beside(2), *const shares = this->shares();
     Mask<T> any{};
-    for (int m = 0; m < count; ++m)
-      for (size_t at = own[m].first; at < own[m].first + own[m].size; ++at) {
-        any |= shares[at] != 0;
-        reference[at] = cells_[at] == -kInf<T> ? all(kInf<T>) : cells_[at];
-        share[at] = shares[at];
-        shares[at] = Vec<T>{};
-      }
+    for_each_cell(own, count, [&](size_t at) {
+      any |= shares[at] != 0;
+      reference[at] = cells_[at] == -kInf<T> ? all(kInf<T>) : cells_[at];
+      share[at] = shares[at];
+      shares[at] = Vec<T>{};
+    });
     if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
     return item.assigned ? run_all<Work::kPass>(number, nodes) : run_all<Work::kShare>(number, nodes);
   }
@@ -229,65 +266,75 @@ class Chart {
       if constexpr (kWork != Work::kSum) loops.to_share = shares() - cells_;
     }
     for (const Product& product : program_.items[number].products)
-      if (product.nest.possible(nodes)) run<kWork>(loops, number, product, nodes, 0);
+      if (const Piece spans = starts(product.nest.conditions, nodes); spans.size > 0)
+        run<kWork>(loops, number, product, nodes, spans, 0);
   }
 
   // The loops of a product but for the last two are taken here; one that varies at unequal distances is no inner loop.
   template <Work kWork>
-  void run(Loops<T>& loops, int number, const Product& product, Nodes& nodes, size_t depth) {
+  void run(Loops<T>& loops, int number, const Product& product, Nodes& nodes, const Piece& spans, size_t depth) {
     const std::vector<Loop>& nest = product.nest.loops;
     const size_t outer = nest.size() - (product.kind != kCells && !nest.empty());
     if (depth + 1 < outer) {
       const int last = nest[depth].last(nodes);
       for (int node = nest[depth].first(nodes); node <= last; ++node) {
         nodes.at[nest[depth].slot] = node;
-        run<kWork>(loops, number, product, nodes, depth + 1);
+        run<kWork>(loops, number, product, nodes, spans, depth + 1);
       }
       return;
     }
     const Loop* const middle = outer ? &nest[outer - 1] : nullptr;
     const Loop* const inner = outer < nest.size() ? &nest[outer] : nullptr;
-    loops.from = middle ? middle->first(nodes) : 0, loops.to = middle ? middle->last(nodes) : 0;
-    if (loops.from > loops.to) return;
-    find_walks(loops, product, nodes, middle ? middle->slot : kNone, inner);
+    if (middle) {
+      loops.from = middle->first(nodes), loops.to = middle->last(nodes);
+      if (loops.from > loops.to) return;
+    } else {
+      loops.from = pairs_ ? spans.first : 0, loops.to = pairs_ ? spans.first + spans.size - 1 : 0;
+    }
+    walk(loops, product, nodes, middle ? middle->slot : pairs_ ? int{kStart} : kNone, inner);
     loops.place = row(number, product.side, nodes.at[kStart], nodes.at[kEnd]) + nodes.at[kThird];
     execute<kWork>(loops, !inner);
   }
 
+ public:
   static constexpr int kNone = -1;
 
-  void find_walks(Loops<T>& loops, const Product& product, Nodes& nodes, int middle, const Loop* inner) const {
+  // How the factors of a product lie along the nodes in the slot of its middle loop, and along those of the inner one.
+  void walk(Loops<T>& loops, const Product& product, Nodes& nodes, int middle, const Loop* inner) const {
     const int slot = inner ? inner->slot : kNone;
-    if (middle != kNone) nodes.at[middle] = 0;
+    if (middle != kNone && middle != kStart) nodes.at[middle] = 0;
     if (inner) {
       nodes.at[slot] = 0;
       loops.first[0] = loops.first[1] = INT_MIN / 2, loops.last[0] = loops.last[1] = INT_MAX / 2;
       for (const Place& p : inner->least) {
-        int& bound = loops.first[p.slot == middle];
+        int& bound = loops.first[moves(p.slot, middle)];
         bound = std::max(bound, p.of(nodes));
       }
       for (const Place& p : inner->most) {
-        int& bound = loops.last[p.slot == middle];
+        int& bound = loops.last[moves(p.slot, middle)];
         bound = std::min(bound, p.of(nodes));
       }
     }
-    loops.along = slot == kThird, loops.across = middle == kThird;
+    loops.along = slot == kThird;
+    loops.across = middle == kThird ? 1 : middle == kStart ? nodes_ + 1 : 0;
     loops.factors = product.addresses.size(), loops.varying = product.varying;
     for (int f = 0; f < loops.factors; ++f) {
       const Address& own = product.addresses[f];
-      loops.walk[f] = {cells_ + own.linear(nodes), own.stride(slot), own.stride(middle), own.span(nodes),
-                       own.span_stride(middle)};
+      const ptrdiff_t step = own.stride(middle) + (middle == kStart ? own.stride(kEnd) : 0);
+      loops.walk[f] = {cells_ + own.linear(nodes), own.stride(slot), step, own.span(nodes), own.span_stride(middle)};
     }
   }
 
+ private:
   static constexpr int kNowhere = 0;
 
   Program program_;
   const int nodes_;
   const bool adds_;
+  bool pairs_;  // whether all items have two positions: then those of one width are computed at once
   std::vector<int> spans_[2];  // where the cells of a span begin, of items with a third position inside, or outside
   std::vector<size_t> tables_, items_;
-  size_t size_, row_ = 0;
+  size_t size_, beside_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;
   Pool* share_pool_;
   Vec<T>* cells_;

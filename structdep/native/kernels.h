@@ -29,7 +29,8 @@ struct Walk {
 // Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
 template <typename T>
 struct Loops {
-  bool along, across;  // whether the inner, or the middle, loop goes along a row of conclusions; what does not is a sum
+  bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
+  ptrdiff_t across;  // from one conclusion to the next in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
   ptrdiff_t place;          // of the conclusion at node 0
   Vec<T>* value;            // of conclusions
@@ -176,7 +177,7 @@ void middle(const Loops<T>& given) {
     Own run;
     run.first = std::max(loops.first[0], loops.first[1] + static_cast<int>(node));
     run.size = std::min(loops.last[0], loops.last[1] + static_cast<int>(node)) - run.first + 1;
-    run.place = loops.place + (loops.across ? node : 0) + (loops.along ? run.first : 0);
+    run.place = loops.place + loops.across * node + (loops.along ? run.first : 0);
     for (int f = 0; f < F::factors(loops); ++f) run.factor[f] = loops.walk[f].of(node) + loops.walk[f].inner * run.first;
     return run;
   };
@@ -219,7 +220,7 @@ void middle_alone(const Loops<T>& given) {
   Own run;
   run.first = 0, run.size = 1;
   for (ptrdiff_t node = loops.from; node <= loops.to; ++node) {
-    run.place = loops.place + (loops.across ? node : 0);
+    run.place = loops.place + loops.across * node;
     const ptrdiff_t ahead = std::min<ptrdiff_t>(node + kAhead, loops.to);
     for (int f = 0; f < F::factors(loops); ++f) {
       run.factor[f] = loops.walk[f].of(node);
@@ -243,7 +244,7 @@ void execute(const Loops<T>& loops, bool cells) {
         return middle_alone<kWork, Form<0, 0>>(loops);
     }
   }
-  switch (loops.factors > 2 ? 0 : loops.factors * 4 + loops.varying) {
+  switch (loops.factors > 3 ? 0 : loops.factors * 4 + loops.varying) {
     case 4:
       return middle<kWork, Form<1, 0>>(loops);
     case 5:
@@ -254,6 +255,10 @@ void execute(const Loops<T>& loops, bool cells) {
       return middle<kWork, Form<2, 1>>(loops);
     case 10:
       return middle<kWork, Form<2, 2>>(loops);
+    case 13:
+      return middle<kWork, Form<3, 1>>(loops);
+    case 14:
+      return middle<kWork, Form<3, 2>>(loops);
     default:
       return middle<kWork, Form<0, -1>>(loops);
   }

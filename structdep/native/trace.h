@@ -24,16 +24,16 @@ class Random {
   uint64_t state_;
 };
 
-// Calls visit(nodes) for all nodes of the loops of a product, those of the first loop slowest.
+// Calls visit(nodes) for all nodes of the first so many loops of a product, those of the first loop slowest.
 template <typename Visit>
-void for_each(const Nest& nest, Nodes& nodes, Visit visit, size_t depth = 0) {
+void for_each(const Nest& nest, size_t loops, Nodes& nodes, Visit visit, size_t depth = 0) {
   if (depth == 0 && !nest.possible(nodes)) return;
-  if (depth == nest.loops.size()) return visit(nodes);
+  if (depth == loops) return visit(nodes);
   const Loop& loop = nest.loops[depth];
   const int last = loop.last(nodes);
   for (int node = loop.first(nodes); node <= last; ++node) {
     nodes.at[loop.slot] = node;
-    for_each(nest, nodes, visit, depth + 1);
+    for_each(nest, loops, nodes, visit, depth + 1);
   }
 }
 
@@ -96,10 +96,26 @@ class Sentence {
     return result;
   }
 
+  // Calls visit(value, node in the slot of the last loop) for the nodes of a product's last loop, the others given.
+  template <typename Visit>
+  void for_each_last(const Product& product, Nodes& nodes, Visit visit) const {
+    const Loop& loop = product.nest.loops.back();
+    const int first = loop.first(nodes), last = loop.last(nodes);
+    if (first > last) return;
+    Loops<T> loops;
+    chart_.walk(loops, product, nodes, loop.slot, nullptr);
+    for (int node = first; node <= last; ++node) {
+      T value = 0;
+      for (int f = 0; f < loops.factors; ++f) value += reinterpret_cast<const T*>(loops.walk[f].of(node))[lane_];
+      visit(value, node);
+    }
+  }
+
   template <typename Visit>
   void for_each_goal(Visit visit) {
     for (const Product& product : program_.goal)
-      for_each(product.nest, goal_, [&](const Nodes& nodes) { visit(product, value_of(product, nodes)); });
+      for_each(product.nest, product.nest.loops.size(), goal_,
+               [&](const Nodes& nodes) { visit(product, value_of(product, nodes)); });
   }
 
   template <typename Use>
@@ -107,15 +123,21 @@ class Sentence {
               Use use) {
     Candidate best{-kInf<T>, nullptr, at};
     candidates_.clear();
+    const auto consider = [&](const Product& product, Nodes& nodes, T value, int slot, int node) {
+      const bool may_be_first = value == best.value && best.product;
+      if (!(value > best.value || may_be_first || (random && value > -kInf<T>))) return;
+      if (slot >= 0) nodes.at[slot] = node;
+      const Candidate candidate{value, &product, nodes};
+      if (random && value > -kInf<T>) candidates_.push_back(candidate);
+      if (value > best.value || (may_be_first && candidate.before(best))) best = candidate;
+    };
     for (const Product& product : products) {
       if (product.side != side) continue;
       Nodes nodes = at;
-      for_each(product.nest, nodes, [&](const Nodes& own) {
-        const Candidate candidate{value_of(product, own), &product, own};
-        if (random && candidate.value > -kInf<T>) candidates_.push_back(candidate);
-        if (candidate.value > best.value ||
-            (candidate.value == best.value && best.product && candidate.before(best)))
-          best = candidate;
+      for_each(product.nest, product.nest.loops.size() - !product.nest.loops.empty(), nodes, [&](Nodes& own) {
+        if (product.nest.loops.empty()) return consider(product, own, value_of(product, own), -1, 0);
+        const int slot = product.nest.loops.back().slot;
+        for_each_last(product, own, [&](T value, int node) { consider(product, own, value, slot, node); });
       });
     }
     if (random && best.product) best = draw(best.value, *random);
