@@ -22,6 +22,8 @@ os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 
 import jax  # noqa: E402  (it reads the environment)
 
+from structdep import native, one_root  # noqa: E402
+
 MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 
 
@@ -38,3 +40,29 @@ def forget_programs() -> Iterator[None]:
     if gigabytes > 4 or len(MAPPINGS.read_text().splitlines()) > 20_000:
         jax.clear_caches()  # type: ignore[no-untyped-call]
         gc.collect()
+
+
+@pytest.fixture
+def by_xla(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Charts are filled by XLA, as on other devices than CPUs."""
+    monkeypatch.setattr(native, "serves", lambda *_: False)
+    one_root.derivation.clear_cache()
+    yield
+    one_root.derivation.clear_cache()
+
+
+@pytest.fixture(params=["native", "xla"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """The test is run with charts that are filled by the program in C++, where it can, and with those of XLA."""
+    if request.param == "xla":
+        request.getfixturevalue("by_xla")
+    return request.param
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long to compile is slow only where XLA compiles it."""
+    for item in items:
+        by_xla = getattr(item, "callspec", None) is None or item.callspec.params.get("engine") != "native"
+        if by_xla and item.get_closest_marker("slow_by_xla"):
+            item.add_marker("slow")

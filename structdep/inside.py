@@ -129,8 +129,6 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 @run.register(DeductionSystem)
-@partial(jax.jit, static_argnums=(0, 1, 2))
-@on_devices
 def run_chart(
     system: DeductionSystem,
     semiring: Semiring,
@@ -140,7 +138,7 @@ def run_chart(
     cotangent: Any = None,
     key: jax.Array | None = None,
 ) -> tuple[Any, Arrays]:
-    """Fills charts. See `run`."""
+    """Fills charts: on CPUs by the program of `structdep.native`, if it can. See `run`."""
     if system.for_best and semiring.idempotent and tables.keys() == {"arc"}:
         system = system.for_best
     if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
@@ -150,6 +148,8 @@ def run_chart(
     return run_by_xla(system, semiring, want, tables, lengths, cotangent, key)
 
 
+@partial(jax.jit, static_argnums=(0, 1, 2))
+@on_devices
 def run_by_xla(
     system: DeductionSystem,
     semiring: Semiring,

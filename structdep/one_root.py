@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from structdep.systems import System, run
 Tables = dict[str, jax.Array]
 
 
+@partial(jax.jit, static_argnums=(0, 1))
 def derivation(
     system: System, semiring: SingleRoot, tables: dict[str, Any], lengths: jax.Array, key: jax.Array | None
 ) -> tuple[Any, Tables]:

@@ -27,6 +27,8 @@ from structdep.deduction import DeductionSystem, Item, arc, indices, n
 from structdep.testing import derivation_scores, derivations
 from structdep.trees import all_trees, is_projective
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 Heads = tuple[int, ...]
 
 

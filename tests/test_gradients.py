@@ -16,6 +16,8 @@ from structdep.deduction import DeductionSystem
 from structdep.testing import derivation_scores, expected_uses
 from structdep.trees import heads_to_arcs
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 close = partial(np.testing.assert_allclose, rtol=1e-4, atol=2e-5)
 
 

@@ -19,6 +19,8 @@ from structdep.inside import GROUP_BYTES
 from structdep.semirings import semiring
 from structdep.testing import LOG, MAX, Values, evaluate, value
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 
 def assert_close(found: ArrayLike, expected: ArrayLike) -> None:
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=2e-5, atol=2e-5)
@@ -123,6 +125,7 @@ def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, nodes: int) -> No
     monkeypatch.setattr(sys.modules["structdep.inside"], "SIDE_BY_SIDE", sentences * nodes**2)
 
 
+@pytest.mark.slow_by_xla
 @each_system
 @pytest.mark.parametrize("kind", [sd.MaxPlus, pytest.param(sd.LogSum, marks=pytest.mark.slow)])
 def test_groups_leave_nothing_to_the_next_one(

@@ -34,20 +34,20 @@ def serves(system: DeductionSystem, semiring: Semiring, want: str, tables: Mappi
         and type(semiring) in (MaxPlus, LogSum)
         and want in WANTS
         and not (want == "uses" and semiring.idempotent)
-        and not _is_dealt()
+        and not _is_shared(tables)
         and is_possible(system, tables)
         and library.is_there()
     )
 
 
-def _is_dealt() -> bool:
-    """Whether XLA deals sentences out to devices by itself: it would give all of them to each."""
-    mesh = jax.sharding.get_abstract_mesh()
-    return AxisType.Auto in mesh.axis_types and mesh.size > 1
+def _is_shared(tables: Mapping[str, Any]) -> bool:
+    """Whether XLA deals sentences out to devices: it would not know how here."""
+    meshes = [jax.sharding.get_abstract_mesh(), *(jax.typeof(table).sharding.mesh for table in tables.values())]
+    return any(mesh.size > 1 and set(mesh.axis_types) != {AxisType.Manual} for mesh in meshes)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
-def run(
+def _run(
     by_xla: Callable[..., Answer],
     system: DeductionSystem,
     semiring: Semiring,
@@ -61,8 +61,8 @@ def run(
     dtype = jnp.result_type(*tables.values())
     own = [tables[name].astype(dtype) for name in names]
     seeds = [] if key is None else [jax.random.bits(key, (len(lengths), 2), jnp.uint32)]
-    results = [jax.ShapeDtypeStruct(lengths.shape, dtype)]
-    results += [jax.ShapeDtypeStruct(table.shape, dtype) for table in own] if want != "value" else []
+    shapes = [lengths.shape, *(table.shape for table in own if want != "value")]
+    results = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]  # type: ignore[no-untyped-call]
     call = jax.ffi.ffi_call(library.TARGET, results, vmap_method="broadcast_all")
     value, *uses = call(
         *own,
@@ -75,7 +75,7 @@ def run(
     return value, dict(zip(names, uses, strict=False))
 
 
-@run.defjvp
+@_run.defjvp
 def _(
     by_xla: Callable[..., Answer],
     system: DeductionSystem,
@@ -86,3 +86,6 @@ def _(
 ) -> tuple[Answer, Answer]:
     tables, lengths, key = primals
     return jax.jvp(lambda t: by_xla(system, semiring, want, t, lengths, key=key), (tables,), tangents[:1])
+
+
+run = jax.jit(_run, static_argnums=(0, 1, 2, 3))

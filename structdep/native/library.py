@@ -39,7 +39,8 @@ def is_there() -> bool:
     except OSError as error:
         logger.info("charts are filled by XLA: %s", error)
         return False
-    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(getattr(library, TARGET)), platform="cpu")
+    function = jax.ffi.pycapsule(getattr(library, TARGET))  # type: ignore[no-untyped-call]
+    jax.ffi.register_ffi_target(TARGET, function, platform="cpu")
     return True
 
 
@@ -73,18 +74,25 @@ def _processor() -> str:
 
 
 def _compile(place: Path) -> None:
-    compiler = shlex.split(os.environ.get("CXX", "")) or [c for c in map(shutil.which, ("c++", "g++", "clang++")) if c][:1]
-    if not compiler:
-        raise OSError("there is no C++ compiler: install g++ or clang++, or name one by CXX")
+    compiler = _compiler()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         made = Path(folder) / place.name
         for processor in FOR_THIS_PROCESSOR:
-            options = [*FLAGS, *processor.split(), f"-I{jax.ffi.include_dir()}", f"-I{SOURCES}"]
-            result = subprocess.run(
-                [*compiler, *options, str(SOURCES / "chart.cc"), "-o", str(made)], capture_output=True, text=True
-            )
+            options = [*FLAGS, *processor.split(), f"-I{jax.ffi.include_dir()}"]
+            command = [*compiler, *options, str(SOURCES / "chart.cc"), "-o", str(made)]
+            result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode == 0:
                 made.replace(place)
                 return
     raise OSError(f"{shlex.join(compiler)} cannot compile chart.cc: {result.stderr.strip()[-500:]}")
+
+
+def _compiler() -> list[str]:
+    """The command of the C++ compiler."""
+    if named := shlex.split(os.environ.get("CXX", "")):
+        return named
+    found = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
+    if not found:
+        raise OSError("there is no C++ compiler: install g++ or clang++, or name one by CXX")
+    return [found]

@@ -30,8 +30,8 @@ from structdep.native.ranges import (
 from structdep.plan import Plan, plan
 from structdep.rewriting import Fold, Term, summed_variables
 
-MOST_POSITIONS = 3
-"""Of items and scores: `chart.cc` knows no others."""
+MOST_POSITIONS, MOST_FACTORS = 3, 8
+"""Of items and scores, and of products: `chart.cc` knows no others."""
 
 ROW, SUM, CELLS = 0, 1, 2
 """How the innermost loop goes: along the third position of the conclusion, or what is summed; and the latter where a
@@ -246,11 +246,13 @@ def _order(term: Term, third: list[str], summed: list[str]) -> tuple[int, list[s
 
 
 def is_possible(system: DeductionSystem, present: Collection[str]) -> bool:
-    """Whether no item and no score has more positions than `chart.cc` knows."""
+    """Whether `chart.cc` has room for the positions of all items and scores, and for the factors of all products."""
     arities = [system.declared[name][1] for name in present]
     made = plan(system, frozenset(present))
-    items = [fold.conclusion for group in made.groups for fold in group.folds]
-    return max([*arities, *(len(a.positions) for a in (*items, *system.axioms))]) <= MOST_POSITIONS
+    folds = [*made.items, made.goal, *(fold for group in made.groups for fold in group.folds)]
+    positions = [len(atom.positions) for atom in (*(fold.conclusion for fold in folds), *system.axioms)]
+    factors = max(len(term) for fold in folds for term in fold.terms)
+    return max([*arities, *positions]) <= MOST_POSITIONS and factors <= MOST_FACTORS
 
 
 @lru_cache(maxsize=64)

@@ -39,9 +39,14 @@ class Distances(dict[tuple[str, str], int]):
     def close(self) -> bool:
         """Adds what follows. Returns whether it can be met."""
         names = sorted({name for pair in self for name in pair})
-        for between, start, end in product(names, repeat=3):
-            if (start, between) in self and (between, end) in self:
-                self.demand(Position(start), Position(end), self[start, between] + self[between, end])
+        for via in names:
+            ways = [(name, self[name, via]) for name in names if (name, via) in self]
+            onward = [(name, self[via, name]) for name in names if (via, name) in self]
+            for start, first in ways:
+                for end, second in onward:
+                    pair = start, end
+                    if pair not in self or self[pair] < first + second:
+                        self[pair] = first + second
         return all(self.get((name, name), 0) <= 0 for name in names)
 
 
@@ -104,8 +109,10 @@ def _allow(known: Known, conclusion: Atom, side: int, found: Distances) -> None:
     own = {}
     for a, b in pairs(conclusion, side):
         start, end = conclusion.positions[a], conclusion.positions[b]
-        distance = end.shift - start.shift if start.name == end.name else found[start.name, end.name] + (
+        distance = (
             end.shift - start.shift
+            if start.name == end.name
+            else found[start.name, end.name] + (end.shift - start.shift)
         )
         own[a, b] = distance
     earlier = known.get((conclusion.symbol, side), own)
@@ -145,9 +152,7 @@ def nest(found: Distances, given: Sequence[str], names: Sequence[str]) -> Nest:
     for name in names:
         least = _strict(found, [u for u in bound if (u, name) in found], lambda u, v: (u, v), name)
         most = _strict(found, [u for u in bound if (name, u) in found], lambda u, v: (v, u), name)
-        loops.append(
-            Loop(name, tuple((u, found[u, name]) for u in least), tuple((u, -found[name, u]) for u in most))
-        )
+        loops.append(Loop(name, tuple((u, found[u, name]) for u in least), tuple((u, -found[name, u]) for u in most)))
         bound.append(name)
     return Nest(tuple(conditions), tuple(loops))
 

@@ -1,0 +1,119 @@
+"""The program in C++ gives what XLA's programs give, whatever the batch, and leaves to them what it does not know."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import structdep as sd
+from structdep import native
+from structdep.deduction import DeductionSystem, Item, arc, indices, n
+from structdep.inside import run_by_xla
+from structdep.native import library
+from structdep.native.program import is_possible
+from structdep.scores import Problem, problem
+
+WORDS = 11
+needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
+SYSTEMS = [
+    sd.charts.eisner(),
+    sd.charts.arc_hybrid(transitions=True),
+    sd.charts.mhk(4),
+    pytest.param(sd.charts.mh4_trees(transitions=True), marks=pytest.mark.slow),
+    pytest.param(sd.charts.crossing_sensitive(), marks=pytest.mark.slow),
+]
+
+
+def some(system: DeductionSystem, batch: int, dtype: Any = np.float32, words: int = WORDS) -> Problem:
+    """Sentences of all lengths, some of them with forbidden arcs."""
+    rng = np.random.default_rng(batch)
+    tables = {
+        name: rng.normal(size=(batch, *[words + 1 + score.sentinel] * arity)).astype(dtype)
+        for name, (score, arity) in system.declared.items()
+    }
+    tables["arc"][: batch // 3] = np.where(
+        rng.random((words + 1, words + 1)) < 0.3, -np.inf, tables["arc"][: batch // 3]
+    )
+    return problem(system, tables, rng.integers(0, words + 1, batch))
+
+
+@needs_it
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_values_uses_and_best_trees_are_those_of_xla(system: DeductionSystem) -> None:
+    given = some(system, 37)
+    for semiring, want in ((sd.LogSum(), "uses"), (sd.MaxPlus(), "best")):
+        expected, expected_uses = run_by_xla(system, semiring, want, given.tables, given.lengths)
+        for batch in (slice(37), slice(8), slice(5, 6)):
+            tables, lengths = {name: table[batch] for name, table in given.tables.items()}, given.lengths[batch]
+            value, uses = native.run(run_by_xla, system, semiring, want, tables, lengths, None)
+            np.testing.assert_allclose(value, expected[batch], rtol=1e-5, atol=1e-5)
+            for name, table in expected_uses.items():
+                np.testing.assert_allclose(uses[name], table[batch], atol=2e-5)
+
+
+@needs_it
+def test_double_precision() -> None:
+    with jax.enable_x64(True):
+        given = some(sd.charts.mhk(4), 5, np.float64)
+        arguments = sd.charts.mhk(4), sd.LogSum(), "uses", given.tables, given.lengths
+        expected, expected_uses = run_by_xla(*arguments)
+        value, uses = native.run(run_by_xla, *arguments, None)
+        assert value.dtype == jnp.float64
+        np.testing.assert_allclose(value, expected, rtol=1e-13)
+        np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-12)
+
+
+@needs_it
+def test_one_score_that_is_no_number_spoils_no_other_sentence() -> None:
+    given = some(sd.charts.eisner(), 8)
+    arcs = given.tables["arc"].at[3, 1, 2].set(jnp.nan)
+    lengths = jnp.full(8, WORDS)
+    clean = native.run(run_by_xla, sd.charts.eisner(), sd.LogSum(), "uses", given.tables, lengths, None)
+    value, uses = native.run(run_by_xla, sd.charts.eisner(), sd.LogSum(), "uses", {"arc": arcs}, lengths, None)
+    others = np.arange(8) != 3
+    assert np.isnan(value[3]) and not uses["arc"][3].any()
+    assert jnp.array_equal(value[others], clean[0][others]) and jnp.array_equal(
+        uses["arc"][others], clean[1]["arc"][others]
+    )
+
+
+@needs_it
+def test_samples_of_many_sentences_are_as_frequent_as_probable() -> None:
+    """Each sentence of a batch draws by itself, whichever vector it is in."""
+    scores = jnp.asarray(np.random.default_rng(0).normal(size=(5, 5)), jnp.float32)
+    many = jnp.broadcast_to(scores, (4000, 5, 5))
+    drawn = sd.sample(sd.charts.mh4_trees(), many, jax.random.key(1))
+    arcs = sd.trees.heads_to_arcs(drawn).mean(0)
+    np.testing.assert_allclose(arcs, sd.marginals(sd.charts.mh4_trees(), scores), atol=0.03)
+    assert len(np.unique(np.asarray(drawn), axis=0)) > 50
+
+
+def test_what_it_does_not_know_is_left_to_xla() -> None:
+    """Items of four positions, and semirings with other sums."""
+    i, j, k = indices("i j k")
+    wide = Item("wide")
+    rule = wide[i, j] * wide[j, k] * arc[i, j] >> wide[i, k]
+    own = DeductionSystem("own", axioms=(wide[i, i + 1],), rules=(rule,), goal=wide[0, n + 1])
+    assert is_possible(own, ["arc"]) and not is_possible(sd.charts.mhk(5), ["arc"])
+    tables = {"arc": jnp.zeros((1, 3, 3))}
+    assert not native.serves(own, sd.KBest(2), "best", tables)
+    assert not native.serves(own, sd.LogSum(), "uses of another kind", tables)
+
+
+@pytest.mark.parametrize(
+    "why", [{"STRUCTDEP_NATIVE": "0"}, {"CXX": "no-such-compiler"}], ids=["switched off", "no compiler"]
+)
+def test_without_it_xla_does_the_same(why: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "import jax.numpy as jnp, structdep as sd; from structdep.native import library; "
+        "print(library.is_there(), sd.argmax(sd.charts.eisner(), jnp.zeros((3, 3)).at[2, 1].set(1.0)))"
+    )
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)} | why
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert result.stdout == "False [2 0]\n"
