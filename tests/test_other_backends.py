@@ -12,6 +12,8 @@ import structdep as sd
 from structdep import transitions as tr
 from structdep.systems import System
 
+pytestmark = pytest.mark.usefixtures("by_xla")
+
 SCORES = np.random.default_rng(70).normal(size=(3, 8, 8)).astype(np.float32)
 LENGTHS = np.array([7, 4, 1])
 KEY = jax.random.key(0)

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType
+from jax.sharding import AxisType, NamedSharding, PartitionSpec, reshard
 
 from structdep.deduction import DeductionSystem
 from structdep.native import library
@@ -34,16 +34,16 @@ def serves(system: DeductionSystem, semiring: Semiring, want: str, tables: Mappi
         and type(semiring) in (MaxPlus, LogSum)
         and want in WANTS
         and not (want == "uses" and semiring.idempotent)
-        and not _is_shared(tables)
+        and not _is_dealt()
         and is_possible(system, tables)
         and library.is_there()
     )
 
 
-def _is_shared(tables: Mapping[str, Any]) -> bool:
-    """Whether XLA deals sentences out to devices: it would not know how here."""
-    meshes = [jax.sharding.get_abstract_mesh(), *(jax.typeof(table).sharding.mesh for table in tables.values())]
-    return any(mesh.size > 1 and set(mesh.axis_types) != {AxisType.Manual} for mesh in meshes)
+def _is_dealt() -> bool:
+    """Whether XLA deals sentences out to devices by itself: it would give all of them to each."""
+    mesh = jax.sharding.get_abstract_mesh()
+    return AxisType.Auto in mesh.axis_types and mesh.size > 1
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
@@ -61,18 +61,30 @@ def _run(
     dtype = jnp.result_type(*tables.values())
     own = [tables[name].astype(dtype) for name in names]
     seeds = [] if key is None else [jax.random.bits(key, (len(lengths), 2), jnp.uint32)]
-    shapes = [lengths.shape, *(table.shape for table in own if want != "value")]
-    results = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]  # type: ignore[no-untyped-call]
-    call = jax.ffi.ffi_call(library.TARGET, results, vmap_method="broadcast_all")
-    value, *uses = call(
-        *own,
-        lengths,
-        *seeds,
-        program=program(system, names),
-        adds=not semiring.idempotent,
-        want=np.int32(WANTS.index(want)),
-    )
+    numbers = {
+        "program": program(system, names),
+        "adds": not semiring.idempotent,
+        "want": np.int32(WANTS.index(want)),
+    }
+
+    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        lengths = arrays[len(own)]
+        shapes = [lengths.shape, *(table.shape for table in arrays[: len(own)] if want != "value")]
+        results = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]  # type: ignore[no-untyped-call]
+        return tuple(jax.ffi.ffi_call(library.TARGET, results, vmap_method="broadcast_all")(*arrays, **numbers))
+
+    value, *uses = _where_they_are(call, *own, lengths, *seeds)
     return value, dict(zip(names, uses, strict=False))
+
+
+def _where_they_are(function: Callable[..., Any], *arrays: jax.Array) -> Any:
+    """What the function makes of arrays with the batch first: on a mesh with explicit axes, each device of its part."""
+    batch = jax.typeof(arrays[0]).sharding
+    if AxisType.Explicit not in batch.mesh.axis_types:
+        return function(*arrays)
+    rows = PartitionSpec(*batch.spec[:1])  # type: ignore[no-untyped-call]
+    placed = [reshard(array, NamedSharding(batch.mesh, rows)) for array in arrays]  # type: ignore[no-untyped-call]
+    return jax.shard_map(function, mesh=batch.mesh, in_specs=rows, out_specs=rows, check_vma=False)(*placed)
 
 
 @_run.defjvp

@@ -72,7 +72,7 @@ template <typename T>
 class Group {
  public:
   Group(const Batch<T>& batch, const int* rows, int count)
-      : batch_(batch), rows_(rows), count_(count), chart_(batch.program, widest(), batch.adds, batch.want >= kBest) {}
+      : batch_(batch), rows_(rows), count_(count), chart_(batch.program, widest(), batch.adds, batch.want >= kBest, batch.want == kUses) {}
 
   void parse() {
     read();

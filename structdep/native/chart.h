@@ -14,11 +14,12 @@ namespace structdep {
 template <typename T>
 class Chart {
  public:
-  // To be traced, it keeps all items that rules name.
-  Chart(Program program, int nodes, bool adds, bool traced)
+  // To be traced, it keeps all items that rules name; to be differentiated, those that take long to compute.
+  Chart(Program program, int nodes, bool adds, bool traced, bool differentiated)
       : program_(std::move(program)), nodes_(nodes), adds_(adds) {
     pairs_ = std::all_of(program_.items.begin(), program_.items.end(), is_pair);
-    for (Item& item : program_.items) item.passing &= !(traced && item.ruled) && !pairs_;
+    for (Item& item : program_.items)
+      item.passing &= !pairs_ && !(traced && item.ruled) && !(differentiated && has_sums(item));
     static Pool values, shares;  // what was lent from the second is zero again when it is given back
     share_pool_ = &shares;
     size_ = lay_out();
@@ -42,27 +43,19 @@ class Chart {
   }
 
   void fill() {
-    for (int width = 0; width < nodes_; ++width) {
-      if (pairs_) {
-        Nodes nodes = of_span(0, width);
-        for (size_t item = 0; item < program_.items.size(); ++item) compute(item, nodes);
-        continue;
-      }
-      for (int start = 0; start + width < nodes_; ++start) {
-        Nodes nodes = of_span(start, start + width);
-        for (size_t item = 0; item < program_.items.size(); ++item) compute(item, nodes);
-      }
+    for (const Span& span : order()) {
+      Nodes nodes = of_span(span.start, span.end);
+      for (size_t item = 0; item < program_.items.size(); ++item) compute(item, nodes);
     }
   }
 
   // From the shares of goals to those of tables; those of items are zero again.
   void share() {
-    for (int width = nodes_ - 1; width >= 0; --width) {
-      for (int start = 0; start + width < (pairs_ ? width + 1 : nodes_); ++start) {
-        fill_passing(start, start + width);
-        Nodes nodes = of_span(start, start + width);
-        for (size_t item = program_.items.size(); item-- > 0;) pull_back(item, nodes);
-      }
+    const std::vector<Span> spans = order();
+    for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
+      fill_passing(span->start, span->end);
+      Nodes nodes = of_span(span->start, span->end);
+      for (size_t item = program_.items.size(); item-- > 0;) pull_back(item, nodes);
     }
   }
 
@@ -98,15 +91,41 @@ class Chart {
     return item.positions == 2 && std::all_of(item.products.begin(), item.products.end(), simple);
   }
 
+  static bool has_sums(const Item& item) {
+    return std::any_of(item.products.begin(), item.products.end(), [](const Product& product) {
+      return product.nest.loops.size() > size_t(product.nest.loops.empty() || product.nest.loops[0].slot == kThird);
+    });
+  }
+
+  struct Span {
+    int start, end;
+  };
+
+  // Spans behind all those within them; of pairs, the first of each width. What begins alike is read together.
+  std::vector<Span> order() const {
+    std::vector<Span> result;
+    for (int start = pairs_ ? 0 : nodes_ - 1; start >= 0; --start)
+      for (int end = start; end < nodes_; ++end) result.push_back({start, end});
+    return result;
+  }
+
+  // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
+  static int kind_of(const Item& item) { return item.exterior + 2 * item.by_end; }
+
   // Finds places for tables and items. Returns how many vectors there are.
   size_t lay_out() {
     for (std::vector<int>& spans : spans_) spans.resize(nodes_ * nodes_);
-    int inner = 0, outer = 0;
-    for (int start = 0; start < nodes_; ++start)
-      for (int end = start; end < nodes_; ++end) {
-        spans_[0][start * nodes_ + end] = inner, inner += end - start + 1;
-        spans_[1][start * nodes_ + end] = outer, outer += nodes_ - end + start + 1;
-      }
+    int sizes[4] = {};
+    const auto add = [&](int kind, int start, int end) {
+      spans_[kind][start * nodes_ + end] = sizes[kind];
+      sizes[kind] += kind % 2 ? nodes_ - end + start + 1 : end - start + 1;
+    };
+    for (int one = 0; one < nodes_; ++one)
+      for (int other = 0; other < nodes_; ++other)
+        for (int kind = 0; kind < 2; ++kind) {
+          if (one <= other) add(kind, one, other);
+          if (other <= one) add(2 + kind, other, one);
+        }
     size_t size = 0;
     for (const Table& table : program_.tables) {
       tables_.push_back(size);
@@ -117,7 +136,7 @@ class Chart {
       if (item.passing)
         size += item.positions == 2 ? 1 : nodes_ + 1;
       else
-        size += item.positions == 2 ? nodes_ * nodes_ : item.exterior ? outer : inner;
+        size += item.positions == 2 ? nodes_ * nodes_ : sizes[kind_of(item)];
     }
     return size;
   }
@@ -142,7 +161,7 @@ class Chart {
       if (factor.side != kBefore) own.add(1, start, factor.side == kInner ? -1 : 1);
       if (factor.side == kBehind) own.add(2, end, -1), ++own.base;
       if (program_.items[factor.number].passing) return own;
-      own.spans = spans_[program_.items[factor.number].exterior].data();
+      own.spans = spans_[kind_of(program_.items[factor.number])].data();
       own.span_slot[0] = start.slot, own.span_slot[1] = end.slot;
       own.span_weight[0] = nodes_, own.span_weight[1] = 1;
       own.span_shift = start.shift * nodes_ + end.shift;
@@ -158,7 +177,7 @@ class Chart {
     const Item& item = program_.items[number];
     const int span = start * nodes_ + end;
     if (item.positions == 2) return items_[number] + (item.passing ? 0 : span);
-    const ptrdiff_t first = items_[number] + (item.passing ? 0 : spans_[item.exterior][span]);
+    const ptrdiff_t first = items_[number] + (item.passing ? 0 : spans_[kind_of(item)][span]);
     return first + (side == kInner ? -start : side == kBefore ? 0 : start + 1 - end);
   }
 
@@ -332,7 +351,7 @@ class Chart {
   const int nodes_;
   const bool adds_;
   bool pairs_;  // whether all items have two positions: then those of one width are computed at once
-  std::vector<int> spans_[2];  // where the cells of a span begin, of items with a third position inside, or outside
+  std::vector<int> spans_[4];  // where the cells of a span begin, of each kind of items with three positions
   std::vector<size_t> tables_, items_;
   size_t size_, beside_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;

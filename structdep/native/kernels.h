@@ -147,26 +147,55 @@ STRUCTDEP_INLINE void inner(const Loops<T>& loops, const R& run) {
   if constexpr (kWork == Work::kPass) share<true, F>(loops, run);
 }
 
-// Several rows that are joined to the same conclusions, where all of them have some.
+// Rows that are joined to the same conclusions, each where it has some.
 template <Work kWork, typename F, typename T, typename R>
-STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int first, int size) {
-  Vec<T> rest[kBeside];
+STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
+  Vec<T> rest[kBeside], total[kBeside];
   const Vec<T>* at[kBeside];
-  for (int b = 0; b < kBeside; ++b)
-    rest[b] = fixed<F>(loops, runs[b]), at[b] = runs[b].factor[0] + (first - runs[b].first);
-  const ptrdiff_t place = runs[0].place + (first - runs[0].first);
-  for (ptrdiff_t m = 0; m < size; ++m) {
+  int begin = INT_MAX, end = INT_MIN, first = INT_MIN, last = INT_MAX;  // of any row, and of all of them
+  for (int b = 0; b < kBeside; ++b) {
+    const R& run = runs[b];
+    rest[b] = fixed<F>(loops, run), at[b] = run.factor[0] - run.first, total[b] = Vec<T>{};
+    begin = std::min(begin, run.first), end = std::max(end, run.first + run.size - 1);
+    first = std::max(first, run.first), last = std::min(last, run.first + run.size - 1);
+  }
+  const ptrdiff_t place = runs[0].place - runs[0].first;
+  const auto join = [&](int m, auto has) {
     if constexpr (kWork == Work::kMax) {
       Vec<T> best = loops.value[place + m];
-      for (int b = 0; b < kBeside; ++b) best = larger<T>(best, rest[b] + at[b][m]);
+      for (int b = 0; b < kBeside; ++b)
+        if (has(b)) best = larger<T>(best, rest[b] + at[b][m]);
       loops.value[place + m] = best;
     } else {
       const Vec<T> reference = loops.reference[place + m];
-      Vec<T> total = loops.sum[place + m];
-      for (int b = 0; b < kBeside; ++b) total += exponential(rest[b] + at[b][m] - reference);
-      loops.sum[place + m] = total;
+      Vec<T> sum = kWork == Work::kSum ? loops.sum[place + m] : loops.share[place + m];
+      for (int b = 0; b < kBeside; ++b) {
+        if (!has(b)) continue;
+        const Vec<T> weight = exponential(rest[b] + at[b][m] - reference);
+        if constexpr (kWork == Work::kSum) {
+          sum += weight;
+        } else {
+          const_cast<Vec<T>*>(at[b])[m + loops.to_share] += weight * sum;
+          total[b] += weight * sum;
+        }
+      }
+      if constexpr (kWork == Work::kSum) loops.sum[place + m] = sum;
     }
+  };
+  const auto some = [&](int from, int to) {
+    for (int m = from; m <= to; ++m)
+      join(m, [&](int b) { return static_cast<unsigned>(m - runs[b].first) < static_cast<unsigned>(runs[b].size); });
+  };
+  if (first > last) {
+    some(begin, end);
+  } else {
+    some(begin, first - 1);
+    for (int m = first; m <= last; ++m) join(m, [](int) { return true; });
+    some(last + 1, end);
   }
+  if constexpr (kWork == Work::kShare)
+    for (int b = 0; b < kBeside; ++b)
+      for (int f = 1; f < F::factors(loops); ++f) const_cast<Vec<T>*>(runs[b].factor[f])[loops.to_share] += total[b];
 }
 
 template <Work kWork, typename F, typename T>
@@ -182,27 +211,15 @@ void middle(const Loops<T>& given) {
     return run;
   };
   int node = loops.from;
-  if constexpr ((kWork == Work::kMax || kWork == Work::kSum) && F::kVarying == 1 && F::kCount == 2) {
+  if constexpr (kWork != Work::kAssign && kWork != Work::kPass && F::kVarying == 1) {
     if (loops.along && !loops.across && loops.walk[0].inner == 1) {
       for (; node + kBeside - 1 <= loops.to; node += kBeside) {
         Own runs[kBeside];
-        int first = INT_MIN, last = INT_MAX;
         for (int b = 0; b < kBeside; ++b) {
           runs[b] = at(node + b);
-          first = std::max(first, runs[b].first), last = std::min(last, runs[b].first + runs[b].size - 1);
+          runs[b].size = std::max(runs[b].size, 0);
         }
-        if (first <= last) inner_beside<kWork, F>(loops, runs, first, last - first + 1);
-        for (int b = 0; b < kBeside; ++b) {  // what is left before, and behind
-          Own rest = runs[b];
-          const int end = rest.first + rest.size;
-          rest.size = first <= last ? first - rest.first : rest.size;
-          if (rest.size > 0) inner<kWork, F>(loops, rest);
-          if (first <= last && last + 1 < end) {
-            rest.size = end - last - 1;
-            rest.place += last + 1 - rest.first, rest.factor[0] += last + 1 - rest.first;
-            inner<kWork, F>(loops, rest);
-          }
-        }
+        inner_beside<kWork, F>(loops, runs);
       }
     }
   }

@@ -102,6 +102,7 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
+  bool by_end;                    // whether it is read by spans with its end, not by those with its start
   std::vector<Region> cells, axioms;
   bool assigned;
   std::vector<Product> products, rules;
@@ -206,6 +207,7 @@ class ProgramReader {
     result.exterior = number() != 0;
     result.passing = number() != 0;
     result.ruled = number() != 0;
+    result.by_end = number() != 0;
     result.cells = list([this] { return region(); });
     result.axioms = list([this] { return region(); });
     result.assigned = number() != 0;

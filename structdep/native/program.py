@@ -105,6 +105,7 @@ class Encoder:
             int(atom.is_exterior),
             int(self.plan.stored[symbol] == "="),
             int(ruled is not None),
+            int(self.plan.stored[symbol] == "R"),
             *listed([side, *self.nest(own, atom)] for side, own in cells),
             *listed([side, *self.nest(own, atom)] for axiom in axioms for side, own in self.axiom(axiom)),
             int(made is not None and self.is_assigned(made)),
