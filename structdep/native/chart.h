@@ -238,23 +238,32 @@ class Chart {
     Piece own[kPieces], given[kPieces];
     const int count = pieces(number, item.cells, nodes, own);
     if (!count) return;
+    if (!item.axioms.empty())
+      if (const int axioms = pieces(number, item.axioms, nodes, given)) {
+        for_each_cell(own, count, [&](size_t at) { cells_[at] = all(-kInf<T>); });
+        return for_each_cell(given, axioms, [&](size_t at) { cells_[at] = Vec<T>{}; });
+      }
+    prepare(number, nodes);
+    if (count == 1 && Alternatives<T>::fit(loops_)) {
+      const Alternatives<T> products(loops_);
+      if (products.size == own[0].size)
+        return adds_ ? products.template compute<true>(cells_) : products.template compute<false>(cells_);
+    }
     for_each_cell(own, count, [&](size_t at) { cells_[at] = all(-kInf<T>); });
-    if (const int axioms = item.axioms.empty() ? 0 : pieces(number, item.axioms, nodes, given))
-      return for_each_cell(given, axioms, [&](size_t at) { cells_[at] = Vec<T>{}; });
-    if (item.assigned) return run_all<Work::kAssign>(number, nodes);
-    run_all<Work::kMax>(number, nodes);
-    if (adds_) add_up(number, nodes, own, count);
+    if (item.assigned) return run_all<Work::kAssign>();
+    run_all<Work::kMax>();
+    if (adds_) add_up(own, count);
   }
 
   // From the greatest of its products, an item's values to their sum.
-  void add_up(int number, Nodes& nodes, const Piece* own, int count) {
+  void add_up(const Piece* own, int count) {
     row_ = own[0].first;
     Vec<T>*const reference = beside(0), *const sum = beside(1);
     for_each_cell(own, count, [&](size_t at) {
       reference[at] = cells_[at] == -kInf<T> ? Vec<T>{} : cells_[at];
       sum[at] = Vec<T>{};
     });
-    run_all<Work::kSum>(number, nodes);
+    run_all<Work::kSum>();
     for_each_cell(own, count, [&](size_t at) { cells_[at] += logarithm(sum[at]); });
   }
 
@@ -273,46 +282,54 @@ class Chart {
       shares[at] = Vec<T>{};
     });
     if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
-    return item.assigned ? run_all<Work::kPass>(number, nodes) : run_all<Work::kShare>(number, nodes);
+    prepare(number, nodes);
+    if (Alternatives<T>::fit(loops_)) return Alternatives<T>(loops_).share(reference, share, shares - cells_);
+    return item.assigned ? run_all<Work::kPass>() : run_all<Work::kShare>();
   }
 
   template <Work kWork>
-  void run_all(int number, Nodes& nodes) {
-    Loops<T> loops;
-    loops.value = cells_;
-    if constexpr (kWork != Work::kAssign && kWork != Work::kMax) {
-      loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
-      if constexpr (kWork != Work::kSum) loops.to_share = shares() - cells_;
+  void run_all() {
+    for (Loops<T>& loops : loops_) {
+      loops.value = cells_;
+      if constexpr (kWork != Work::kAssign && kWork != Work::kMax) {
+        loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
+        if constexpr (kWork != Work::kSum) loops.to_share = shares() - cells_;
+      }
+      execute<kWork>(loops);
     }
+  }
+
+  // Finds the loops of an item's products at a span.
+  void prepare(int number, Nodes& nodes) {
+    loops_.clear();
     for (const Product& product : program_.items[number].products)
       if (const Piece spans = starts(product.nest.conditions, nodes); spans.size > 0)
-        run<kWork>(loops, number, product, nodes, spans, 0);
+        prepare(number, product, nodes, spans, 0);
   }
 
   // The loops of a product but for the last two are taken here; one that varies at unequal distances is no inner loop.
-  template <Work kWork>
-  void run(Loops<T>& loops, int number, const Product& product, Nodes& nodes, const Piece& spans, size_t depth) {
+  void prepare(int number, const Product& product, Nodes& nodes, const Piece& spans, size_t depth) {
     const std::vector<Loop>& nest = product.nest.loops;
     const size_t outer = nest.size() - (product.kind != kCells && !nest.empty());
     if (depth + 1 < outer) {
       const int last = nest[depth].last(nodes);
       for (int node = nest[depth].first(nodes); node <= last; ++node) {
         nodes.at[nest[depth].slot] = node;
-        run<kWork>(loops, number, product, nodes, spans, depth + 1);
+        prepare(number, product, nodes, spans, depth + 1);
       }
       return;
     }
     const Loop* const middle = outer ? &nest[outer - 1] : nullptr;
     const Loop* const inner = outer < nest.size() ? &nest[outer] : nullptr;
-    if (middle) {
-      loops.from = middle->first(nodes), loops.to = middle->last(nodes);
-      if (loops.from > loops.to) return;
-    } else {
-      loops.from = pairs_ ? spans.first : 0, loops.to = pairs_ ? spans.first + spans.size - 1 : 0;
-    }
+    int from = 0, to = 0;
+    if (pairs_) from = spans.first, to = from + spans.size - 1;
+    if (middle) from = middle->first(nodes), to = middle->last(nodes);
+    if (from > to) return;
+    loops_.emplace_back();
+    Loops<T>& loops = loops_.back();
+    loops.from = from, loops.to = to;
     walk(loops, product, nodes, middle ? middle->slot : pairs_ ? int{kStart} : kNone, inner);
     loops.place = row(number, product.side, nodes.at[kStart], nodes.at[kEnd]) + nodes.at[kThird];
-    execute<kWork>(loops, !inner);
   }
 
  public:
@@ -334,7 +351,7 @@ class Chart {
         bound = std::min(bound, p.of(nodes));
       }
     }
-    loops.along = slot == kThird;
+    loops.alone = !inner, loops.along = slot == kThird;
     loops.across = middle == kThird ? 1 : middle == kStart ? nodes_ + 1 : 0;
     loops.factors = product.addresses.size(), loops.varying = product.varying;
     for (int f = 0; f < loops.factors; ++f) {
@@ -353,6 +370,7 @@ class Chart {
   bool pairs_;  // whether all items have two positions: then those of one width are computed at once
   std::vector<int> spans_[4];  // where the cells of a span begin, of each kind of items with three positions
   std::vector<size_t> tables_, items_;
+  std::vector<Loops<T>> loops_;  // of the current item and span
   size_t size_, beside_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;
   Pool* share_pool_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstddef>
+#include <vector>
 
 #include "vectors.h"
 
@@ -29,15 +30,14 @@ struct Walk {
 // Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
 template <typename T>
 struct Loops {
+  bool alone;        // whether there is no inner loop
   bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
   ptrdiff_t across;  // from one conclusion to the next in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
   ptrdiff_t place;          // of the conclusion at node 0
-  Vec<T>* value;            // of conclusions
-  const Vec<T>* reference;  // what exponents are relative to
-  Vec<T>* sum;              // of exponentials
-  const Vec<T>* share;      // the derivative by conclusions
-  ptrdiff_t to_share;       // from a factor to the derivative by it
+  Vec<T>*value, *sum;              // of conclusions: the greatest product, and the sum of exponentials
+  const Vec<T>*reference, *share;  // what exponents are relative to, and the derivative by conclusions
+  ptrdiff_t to_share;              // from a factor to the derivative by it
   int factors, varying;
   Walk<T> walk[kFactors];
 };
@@ -199,8 +199,7 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
 }
 
 template <Work kWork, typename F, typename T>
-void middle(const Loops<T>& given) {
-  const Loops<T> loops = given;
+void middle(const Loops<T>& loops) {
   using Own = Run<T, F::kCount>;
   const auto at = [&](ptrdiff_t node) {
     Own run;
@@ -231,8 +230,7 @@ void middle(const Loops<T>& given) {
 
 // Where there is no inner loop: the nodes of the middle one lie apart.
 template <Work kWork, typename F, typename T>
-void middle_alone(const Loops<T>& given) {
-  const Loops<T> loops = given;
+void middle_alone(const Loops<T>& loops) {
   using Own = Run<T, F::kCount>;
   Own run;
   run.first = 0, run.size = 1;
@@ -250,8 +248,8 @@ void middle_alone(const Loops<T>& given) {
 }
 
 template <Work kWork, typename T>
-void execute(const Loops<T>& loops, bool cells) {
-  if (cells) {
+void execute(const Loops<T>& loops) {
+  if (loops.alone) {
     switch (loops.factors) {
       case 1:
         return middle_alone<kWork, Form<1, 0>>(loops);
@@ -280,5 +278,67 @@ void execute(const Loops<T>& loops, bool cells) {
       return middle<kWork, Form<0, -1>>(loops);
   }
 }
+
+// Products without sums that make the same row of conclusions, all of them at once.
+template <typename T>
+struct Alternatives {
+  static constexpr int kMost = 12;
+
+  explicit Alternatives(const std::vector<Loops<T>>& products) : count(products.size()) {
+    for (int p = 0; p < count; ++p) {
+      const Loops<T>& own = products[p];
+      for (int f = 0; f < own.factors; ++f)
+        at[p][f] = own.walk[f].of(0) + own.walk[f].inner * own.first[0], step[p][f] = own.walk[f].inner;
+      factors[p] = own.factors;
+    }
+    size = products[0].last[0] - products[0].first[0] + 1;
+    place = products[0].place + (products[0].along ? products[0].first[0] : 0);
+  }
+
+  // Whether there are some, along the same row, and no other products.
+  static bool fit(const std::vector<Loops<T>>& products) {
+    if (products.size() < 2 || products.size() > kMost) return false;
+    const Loops<T>& one = products[0];
+    for (const Loops<T>& own : products)
+      if (own.alone || !own.along || own.from != own.to || own.from || own.place != one.place ||
+          own.first[0] != one.first[0] || own.last[0] != one.last[0] || own.factors > 4)
+        return false;
+    return true;
+  }
+
+  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m) const {
+    Vec<T> result = at[p][0][m * step[p][0]];
+    for (int f = 1; f < factors[p]; ++f) result += at[p][f][m * step[p][f]];
+    return result;
+  }
+
+  template <bool kAdds>
+  void compute(Vec<T>* values) const {
+    for (ptrdiff_t m = 0; m < size; ++m) {
+      Vec<T> own[kMost];
+      Vec<T> best = own[0] = value(0, m);
+      for (int p = 1; p < count; ++p) best = larger<T>(best, own[p] = value(p, m));
+      if (kAdds) {
+        const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
+        Vec<T> sum{};
+        for (int p = 0; p < count; ++p) sum += exponential(own[p] - reference);
+        best += logarithm(sum);
+      }
+      values[place + m] = best;
+    }
+  }
+
+  void share(const Vec<T>* reference, const Vec<T>* shares, ptrdiff_t to_share) const {
+    for (ptrdiff_t m = 0; m < size; ++m)
+      for (int p = 0; p < count; ++p) {
+        const Vec<T> weight = exponential(value(p, m) - reference[place + m]) * shares[place + m];
+        for (int f = 0; f < factors[p]; ++f) const_cast<Vec<T>*>(at[p][f])[m * step[p][f] + to_share] += weight;
+      }
+  }
+
+  int count, size, factors[kMost];
+  ptrdiff_t place, step[kMost][4];
+  const Vec<T>* at[kMost][4];
+};
 
 }  // namespace structdep
