@@ -18,8 +18,11 @@ class Chart {
   Chart(Program program, int nodes, bool adds, bool traced, bool differentiated)
       : program_(std::move(program)), nodes_(nodes), adds_(adds) {
     pairs_ = std::all_of(program_.items.begin(), program_.items.end(), is_pair);
-    for (Item& item : program_.items)
+    for (Item& item : program_.items) {
+      item.lent = item.passing && item.positions > 2;
       item.passing &= !pairs_ && !(traced && item.ruled) && !(differentiated && has_sums(item));
+      item.lent &= !item.passing;
+    }
     static Pool values, shares;  // what was lent from the second is zero again when it is given back
     share_pool_ = &shares;
     size_ = lay_out();
@@ -38,7 +41,7 @@ class Chart {
   size_t table(int number) const { return tables_[number]; }
   Vec<T>* cells() const { return cells_; }
   Vec<T>* shares() {
-    if (!shares_) shares_ = std::make_unique<Room<Vec<T>>>(*share_pool_, size_);
+    if (!shares_) shares_ = std::make_unique<Room<Vec<T>>>(*share_pool_, share_size_);
     return shares_->data();
   }
 
@@ -131,12 +134,13 @@ class Chart {
       tables_.push_back(size);
       size += table.positions == 1 ? nodes_ : table.positions == 2 ? nodes_ * nodes_ : nodes_ * nodes_ * nodes_;
     }
+    share_size_ = size;
     for (const Item& item : program_.items) {
-      items_.push_back(size);
-      if (item.passing)
-        size += item.positions == 2 ? 1 : nodes_ + 1;
-      else
-        size += item.positions == 2 ? nodes_ * nodes_ : sizes[kind_of(item)];
+      items_.push_back(size), shares_of_.push_back(share_size_);
+      const int one = item.positions == 2 ? 1 : nodes_ + 1;
+      const int every = item.positions == 2 ? nodes_ * nodes_ : sizes[kind_of(item)];
+      size += item.passing ? one : every;
+      share_size_ += item.passing || item.lent ? one : every;
     }
     return size;
   }
@@ -155,6 +159,10 @@ class Chart {
     Address own;
     own.spans = &kNowhere;
     own.base = factor.is_item ? items_[factor.number] : tables_[factor.number];
+    if (factor.is_item) {
+      own.to_share = static_cast<int>(shares_of_[factor.number]) - own.base;
+      own.lent = program_.items[factor.number].lent;
+    }
     if (factor.is_item && places.size() > 2) {
       const Place start = places[0], end = places[1];
       own.add(0, places[2], 1);
@@ -246,7 +254,7 @@ class Chart {
     prepare(number, nodes);
     if (count == 1 && Alternatives<T>::fit(loops_)) {
       const Alternatives<T> products(loops_);
-      if (products.size == own[0].size)
+      if (products.place() == own[0].first && products.size() == own[0].size)
         return adds_ ? products.template compute<true>(cells_) : products.template compute<false>(cells_);
     }
     for_each_cell(own, count, [&](size_t at) { cells_[at] = all(-kInf<T>); });
@@ -273,7 +281,9 @@ class Chart {
     const int count = pieces(number, item.cells, nodes, own);
     if (!count) return;
     row_ = own[0].first;
-    Vec<T>*const reference = beside(0), *const share = beside(2), *const shares = this->shares();
+    Vec<T>*const reference = beside(0), *const share = beside(2);
+    Vec<T>* const shares = this->shares() + shares_of_[number] - items_[number] -
+                           (item.lent ? spans_[kind_of(item)][nodes.at[kStart] * nodes_ + nodes.at[kEnd]] : 0);
     Mask<T> any{};
     for_each_cell(own, count, [&](size_t at) {
       any |= shares[at] != 0;
@@ -283,7 +293,7 @@ class Chart {
     });
     if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
     prepare(number, nodes);
-    if (Alternatives<T>::fit(loops_)) return Alternatives<T>(loops_).share(reference, share, shares - cells_);
+    if (Alternatives<T>::fit(loops_)) return Alternatives<T>(loops_).share(reference, share);
     return item.assigned ? run_all<Work::kPass>() : run_all<Work::kShare>();
   }
 
@@ -293,7 +303,6 @@ class Chart {
       loops.value = cells_;
       if constexpr (kWork != Work::kAssign && kWork != Work::kMax) {
         loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
-        if constexpr (kWork != Work::kSum) loops.to_share = shares() - cells_;
       }
       execute<kWork>(loops);
     }
@@ -357,7 +366,9 @@ class Chart {
     for (int f = 0; f < loops.factors; ++f) {
       const Address& own = product.addresses[f];
       const ptrdiff_t step = own.stride(middle) + (middle == kStart ? own.stride(kEnd) : 0);
-      loops.walk[f] = {cells_ + own.linear(nodes), own.stride(slot), step, own.span(nodes), own.span_stride(middle)};
+      const int* const span = own.span(nodes);
+      const ptrdiff_t to_share = shares_ ? shares_->data() - cells_ + own.to_share - (own.lent ? *span : 0) : 0;
+      loops.walk[f] = {cells_ + own.linear(nodes), own.stride(slot), step, span, own.span_stride(middle), to_share};
     }
   }
 
@@ -369,9 +380,9 @@ class Chart {
   const bool adds_;
   bool pairs_;  // whether all items have two positions: then those of one width are computed at once
   std::vector<int> spans_[4];  // where the cells of a span begin, of each kind of items with three positions
-  std::vector<size_t> tables_, items_;
+  std::vector<size_t> tables_, items_, shares_of_;
   std::vector<Loops<T>> loops_;  // of the current item and span
-  size_t size_, beside_, row_ = 0;
+  size_t size_, share_size_, beside_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;
   Pool* share_pool_;
   Vec<T>* cells_;

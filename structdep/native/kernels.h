@@ -23,6 +23,7 @@ struct Walk {
   ptrdiff_t inner, middle;
   const int* span;  // where its span begins
   int span_step;    // of the middle loop
+  ptrdiff_t to_share;  // from the factor to the derivative by it
 
   STRUCTDEP_INLINE const Vec<T>* of(ptrdiff_t node) const { return at + middle * node + span[span_step * node]; }
 };
@@ -37,7 +38,6 @@ struct Loops {
   ptrdiff_t place;          // of the conclusion at node 0
   Vec<T>*value, *sum;              // of conclusions: the greatest product, and the sum of exponentials
   const Vec<T>*reference, *share;  // what exponents are relative to, and the derivative by conclusions
-  ptrdiff_t to_share;              // from a factor to the derivative by it
   int factors, varying;
   Walk<T> walk[kFactors];
 };
@@ -125,7 +125,7 @@ STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
   if (!loops.along && none<T>(*own != 0)) return;
   const ptrdiff_t step = loops.along;
   Vec<T>* to[R::kSize];
-  for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<Vec<T>*>(run.factor[f]) + loops.to_share;
+  for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<Vec<T>*>(run.factor[f]) + loops.walk[f].to_share;
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
     Vec<T> weight = own[m * step];
@@ -175,7 +175,7 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
         if constexpr (kWork == Work::kSum) {
           sum += weight;
         } else {
-          const_cast<Vec<T>*>(at[b])[m + loops.to_share] += weight * sum;
+          const_cast<Vec<T>*>(at[b])[m + loops.walk[0].to_share] += weight * sum;
           total[b] += weight * sum;
         }
       }
@@ -195,7 +195,7 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
   }
   if constexpr (kWork == Work::kShare)
     for (int b = 0; b < kBeside; ++b)
-      for (int f = 1; f < F::factors(loops); ++f) const_cast<Vec<T>*>(runs[b].factor[f])[loops.to_share] += total[b];
+      for (int f = 1; f < F::factors(loops); ++f) const_cast<Vec<T>*>(runs[b].factor[f])[loops.walk[f].to_share] += total[b];
 }
 
 template <Work kWork, typename F, typename T>
@@ -241,7 +241,7 @@ void middle_alone(const Loops<T>& loops) {
       run.factor[f] = loops.walk[f].of(node);
       __builtin_prefetch(loops.walk[f].of(ahead));
       if constexpr (kWork == Work::kShare || kWork == Work::kPass)
-        __builtin_prefetch(loops.walk[f].of(ahead) + loops.to_share, 1);
+        __builtin_prefetch(loops.walk[f].of(ahead) + loops.walk[f].to_share, 1);
     }
     inner<kWork, F>(loops, run);
   }
@@ -279,66 +279,86 @@ void execute(const Loops<T>& loops) {
   }
 }
 
-// Products without sums that make the same row of conclusions, all of them at once.
+// Products without sums that make one row of conclusions, all of them at once.
 template <typename T>
-struct Alternatives {
-  static constexpr int kMost = 12;
-
-  explicit Alternatives(const std::vector<Loops<T>>& products) : count(products.size()) {
-    for (int p = 0; p < count; ++p) {
-      const Loops<T>& own = products[p];
-      for (int f = 0; f < own.factors; ++f)
-        at[p][f] = own.walk[f].of(0) + own.walk[f].inner * own.first[0], step[p][f] = own.walk[f].inner;
-      factors[p] = own.factors;
-    }
-    size = products[0].last[0] - products[0].first[0] + 1;
-    place = products[0].place + (products[0].along ? products[0].first[0] : 0);
-  }
-
-  // Whether there are some, along the same row, and no other products.
+class Alternatives {
+ public:
+  // Whether there are some such, and no other products.
   static bool fit(const std::vector<Loops<T>>& products) {
     if (products.size() < 2 || products.size() > kMost) return false;
-    const Loops<T>& one = products[0];
-    for (const Loops<T>& own : products)
-      if (own.alone || !own.along || own.from != own.to || own.from || own.place != one.place ||
-          own.first[0] != one.first[0] || own.last[0] != one.last[0] || own.factors > 4)
-        return false;
-    return true;
+    const auto simple = [&](const Loops<T>& own) {
+      return own.along && own.from == 0 && own.to == 0 && own.place == products[0].place && own.factors <= kMostFactors;
+    };
+    return std::all_of(products.begin(), products.end(), simple);
   }
 
-  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m) const {
-    Vec<T> result = at[p][0][m * step[p][0]];
-    for (int f = 1; f < factors[p]; ++f) result += at[p][f][m * step[p][f]];
-    return result;
+  explicit Alternatives(const std::vector<Loops<T>>& products) : count_(products.size()), place_(products[0].place) {
+    for (int p = 0; p < count_; ++p) {
+      const Loops<T>& own = products[p];
+      for (int f = 0; f < own.factors; ++f) {
+        at_[p][f] = own.walk[f].of(0), step_[p][f] = own.walk[f].inner;
+        to_[p][f] = const_cast<Vec<T>*>(at_[p][f]) + own.walk[f].to_share;
+      }
+      factors_[p] = own.factors, first_[p] = own.first[0], last_[p] = own.last[0];
+      begin_ = std::min(begin_, first_[p]), end_ = std::max(end_, last_[p] + 1);
+      all_from_ = std::max(all_from_, first_[p]), all_to_ = std::min(all_to_, last_[p] + 1);
+    }
+    if (all_from_ >= all_to_) all_from_ = all_to_ = begin_;
   }
+
+  size_t place() const { return place_ + begin_; }
+  int size() const { return end_ - begin_; }
 
   template <bool kAdds>
   void compute(Vec<T>* values) const {
-    for (ptrdiff_t m = 0; m < size; ++m) {
-      Vec<T> own[kMost];
-      Vec<T> best = own[0] = value(0, m);
-      for (int p = 1; p < count; ++p) best = larger<T>(best, own[p] = value(p, m));
+    for_each_cell([&](ptrdiff_t m, auto has) {
+      Vec<T> own[kMost], best = all(-kInf<T>);
+      for (int p = 0; p < count_; ++p)
+        if (has(p)) best = larger<T>(best, own[p] = value(p, m));
       if (kAdds) {
         const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
         Vec<T> sum{};
-        for (int p = 0; p < count; ++p) sum += exponential(own[p] - reference);
+        for (int p = 0; p < count_; ++p)
+          if (has(p)) sum += exponential(own[p] - reference);
         best += logarithm(sum);
       }
-      values[place + m] = best;
-    }
+      values[place_ + m] = best;
+    });
   }
 
-  void share(const Vec<T>* reference, const Vec<T>* shares, ptrdiff_t to_share) const {
-    for (ptrdiff_t m = 0; m < size; ++m)
-      for (int p = 0; p < count; ++p) {
-        const Vec<T> weight = exponential(value(p, m) - reference[place + m]) * shares[place + m];
-        for (int f = 0; f < factors[p]; ++f) const_cast<Vec<T>*>(at[p][f])[m * step[p][f] + to_share] += weight;
+  void share(const Vec<T>* reference, const Vec<T>* shares) const {
+    for_each_cell([&](ptrdiff_t m, auto has) {
+      for (int p = 0; p < count_; ++p) {
+        if (!has(p)) continue;
+        const Vec<T> weight = exponential(value(p, m) - reference[place_ + m]) * shares[place_ + m];
+        for (int f = 0; f < factors_[p]; ++f) to_[p][f][m * step_[p][f]] += weight;
       }
+    });
   }
 
-  int count, size, factors[kMost];
-  ptrdiff_t place, step[kMost][4];
-  const Vec<T>* at[kMost][4];
+ private:
+  static constexpr int kMost = 12, kMostFactors = 4;
+
+  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m) const {
+    Vec<T> result = at_[p][0][m * step_[p][0]];
+    for (int f = 1; f < factors_[p]; ++f) result += at_[p][f][m * step_[p][f]];
+    return result;
+  }
+
+  // Calls visit(place in the row, whether a product is there).
+  template <typename Visit>
+  STRUCTDEP_INLINE void for_each_cell(Visit visit) const {
+    const auto some = [&](ptrdiff_t m) { visit(m, [&](int p) { return first_[p] <= m && m <= last_[p]; }); };
+    for (ptrdiff_t m = begin_; m < all_from_; ++m) some(m);
+    for (ptrdiff_t m = all_from_; m < all_to_; ++m) visit(m, [](int) { return true; });
+    for (ptrdiff_t m = all_to_; m < end_; ++m) some(m);
+  }
+
+  int count_, factors_[kMost], first_[kMost], last_[kMost];
+  int begin_ = INT_MAX, end_ = INT_MIN, all_from_ = INT_MIN, all_to_ = INT_MAX;
+  ptrdiff_t place_, step_[kMost][kMostFactors];
+  const Vec<T>* at_[kMost][kMostFactors];
+  Vec<T>* to_[kMost][kMostFactors];
 };
 
 }  // namespace structdep

@@ -62,6 +62,8 @@ struct Address {
   int base = 0, weight[3] = {}, slot[3] = {};
   const int* spans = nullptr;
   int span_weight[2] = {}, span_slot[2] = {}, span_shift = 0;
+  int to_share = 0;   // from there to the derivative, in arrays of their own
+  bool lent = false;  // whether that lies where those of all spans do
 
   int linear(const Nodes& nodes) const {
     int result = base;
@@ -102,6 +104,7 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
+  bool lent = false;              // whether it is, and yet its values are kept
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
   std::vector<Region> cells, axioms;
   bool assigned;

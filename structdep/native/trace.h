@@ -57,7 +57,7 @@ class Sentence {
     Vec<T>* const shares = chart_.shares();
     for_each_goal([&](const Product& product, T own) {
       for (const Address& factor : product.addresses)
-        shares[factor.of(goal_)][lane_] += std::exp(own - value);
+        shares[factor.of(goal_) + factor.to_share][lane_] += std::exp(own - value);
     });
   }
 
