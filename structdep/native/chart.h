@@ -197,11 +197,17 @@ class Chart {
 
   // The starts of the spans that are computed at once, which meet some conditions: one, or, of pairs, all of a width.
   Piece starts(const std::vector<Condition>& conditions, const Nodes& nodes) const {
-    int from = nodes.at[kStart], to = pairs_ ? nodes_ - 1 - nodes.at[kEnd] : from;
+    int from = nodes.at[kStart];
+    if (!pairs_) {
+      for (const Condition& c : conditions)
+        if (nodes.at[c.end] - nodes.at[c.start] < c.least) return {0, 0, 1};
+      return {static_cast<size_t>(from), 1, 1};
+    }
+    int to = nodes_ - 1 - nodes.at[kEnd];
     for (const Condition& c : conditions) {
       const int spare = nodes.at[c.end] - nodes.at[c.start] - c.least;  // at the first of them
       const bool start_moves = moves(c.start, kStart), end_moves = moves(c.end, kStart);
-      if (!pairs_ || start_moves == end_moves)
+      if (start_moves == end_moves)
         to = spare < 0 ? from - 1 : to;
       else if (end_moves)
         from = std::max(from, -spare);
@@ -252,8 +258,8 @@ class Chart {
         return for_each_cell(given, axioms, [&](size_t at) { cells_[at] = Vec<T>{}; });
       }
     prepare(number, nodes);
-    if (count == 1 && Alternatives<T>::fit(loops_)) {
-      const Alternatives<T> products(loops_);
+    if (count == 1 && Alternatives<T>::fit(loops_.data(), products_)) {
+      const Alternatives<T> products(loops_.data(), products_);
       if (products.place() == own[0].first && products.size() == own[0].size)
         return adds_ ? products.template compute<true>(cells_) : products.template compute<false>(cells_);
     }
@@ -293,24 +299,22 @@ class Chart {
     });
     if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
     prepare(number, nodes);
-    if (Alternatives<T>::fit(loops_)) return Alternatives<T>(loops_).share(reference, share);
+    if (Alternatives<T>::fit(loops_.data(), products_))
+      return Alternatives<T>(loops_.data(), products_).share(reference, share);
     return item.assigned ? run_all<Work::kPass>() : run_all<Work::kShare>();
   }
 
   template <Work kWork>
   void run_all() {
-    for (Loops<T>& loops : loops_) {
-      loops.value = cells_;
-      if constexpr (kWork != Work::kAssign && kWork != Work::kMax) {
-        loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
-      }
-      execute<kWork>(loops);
+    for (int m = 0; m < products_; ++m) {
+      loops_[m].reference = beside(0), loops_[m].sum = beside(1), loops_[m].share = beside(2);
+      execute<kWork>(loops_[m]);
     }
   }
 
   // Finds the loops of an item's products at a span.
   void prepare(int number, Nodes& nodes) {
-    loops_.clear();
+    products_ = 0;
     for (const Product& product : program_.items[number].products)
       if (const Piece spans = starts(product.nest.conditions, nodes); spans.size > 0)
         prepare(number, product, nodes, spans, 0);
@@ -334,9 +338,9 @@ class Chart {
     if (pairs_) from = spans.first, to = from + spans.size - 1;
     if (middle) from = middle->first(nodes), to = middle->last(nodes);
     if (from > to) return;
-    loops_.emplace_back();
-    Loops<T>& loops = loops_.back();
-    loops.from = from, loops.to = to;
+    if (products_ == static_cast<int>(loops_.size())) loops_.emplace_back();
+    Loops<T>& loops = loops_[products_++];
+    loops.value = cells_, loops.from = from, loops.to = to;
     walk(loops, product, nodes, middle ? middle->slot : pairs_ ? int{kStart} : kNone, inner);
     loops.place = row(number, product.side, nodes.at[kStart], nodes.at[kEnd]) + nodes.at[kThird];
   }
@@ -381,7 +385,8 @@ class Chart {
   bool pairs_;  // whether all items have two positions: then those of one width are computed at once
   std::vector<int> spans_[4];  // where the cells of a span begin, of each kind of items with three positions
   std::vector<size_t> tables_, items_, shares_of_;
-  std::vector<Loops<T>> loops_;  // of the current item and span
+  std::vector<Loops<T>> loops_;  // of the products of the current item at its span, so many as these are
+  int products_ = 0;
   size_t size_, share_size_, beside_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;
   Pool* share_pool_;

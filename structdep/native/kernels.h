@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstddef>
-#include <vector>
 
 #include "vectors.h"
 
@@ -284,15 +283,14 @@ template <typename T>
 class Alternatives {
  public:
   // Whether there are some such, and no other products.
-  static bool fit(const std::vector<Loops<T>>& products) {
-    if (products.size() < 2 || products.size() > kMost) return false;
-    const auto simple = [&](const Loops<T>& own) {
-      return own.along && own.from == 0 && own.to == 0 && own.place == products[0].place && own.factors <= kMostFactors;
-    };
-    return std::all_of(products.begin(), products.end(), simple);
+  static bool fit(const Loops<T>* products, int count) {
+    if (count < 2 || count > kMost) return false;
+    return std::all_of(products, products + count, [&](const Loops<T>& own) {
+      return own.along && own.from == 0 && own.to == 0 && own.place == products->place && own.factors <= kMostFactors;
+    });
   }
 
-  explicit Alternatives(const std::vector<Loops<T>>& products) : count_(products.size()), place_(products[0].place) {
+  Alternatives(const Loops<T>* products, int count) : count_(count), place_(products->place) {
     for (int p = 0; p < count_; ++p) {
       const Loops<T>& own = products[p];
       for (int f = 0; f < own.factors; ++f) {
