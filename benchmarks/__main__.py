@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import resource
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from rich.progress import track
 from benchmarks.measure import SYSTEMS, USUAL, WORK, Measured, is_possible, measure
 from experiments.files import write_whole
 
-CORES = "of a CPU that share the batch, where it has equal parts for all (default: as many as cores)"
+CORES = "cores that share the batch as devices, where it has equal parts for all (default: 1, with all threads)"
 HEADER = "| system | n | batch | work | ms a sentence | of the value alone | compile s | memory MB |"
 
 
@@ -60,7 +59,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--work", nargs="+", choices=WORK, default=USUAL, help="(default: all but sample and 5-best)")
     parser.add_argument("--words", nargs="+", type=int, default=[20, 40], help="sentence lengths (default: 20 40)")
     parser.add_argument("--batch", nargs="+", type=int, default=[32], help="sentences side by side (default: 32)")
-    parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
+    parser.add_argument("--devices", type=int, default=1, help=CORES)
     parser.add_argument("--rounds", type=int, default=11, help="runs of each program (default: 11)")
     parser.add_argument("--out", type=Path, help="also write OUT.md and OUT.json; what is measured there is kept")
     options = parser.parse_args()

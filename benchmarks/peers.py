@@ -1,7 +1,7 @@
 """`python -m benchmarks.peers`: projective trees beside torch-struct and SuPar, same scores, results checked equal.
 
-Each of the two that is installed (`pip install '.[peers]'`) takes part. All use all cores, they by threads, ours with
-each core as a device, and each its best batch.
+Each of the two that is installed (`pip install '.[peers]'`) takes part. All use all cores by threads, each its
+best batch.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument(
         "--batch", nargs="+", type=int, default=[64, 128, 256], help="batches, of which the best counts"
     )
-    parser.add_argument("--devices", type=int, default=os.cpu_count(), help=CORES)
+    parser.add_argument("--devices", type=int, default=1, help=CORES)
     parser.add_argument("--rounds", type=int, default=9, help="runs of each program (default: 9)")
     options = parser.parse_args()
     jax.config.update("jax_num_cpu_devices", options.devices)

@@ -229,6 +229,9 @@ ffi::Error chart(ffi::ThreadPool pool, ffi::Span<const int32_t> program, bool ad
 }  // namespace
 }  // namespace structdep
 
+// The most bytes that charts have taken at once since this was asked last.
+extern "C" size_t structdep_most_bytes() { return structdep::value_pool.most() + structdep::share_pool.most(); }
+
 XLA_FFI_DEFINE_HANDLER_SYMBOL(structdep_chart, structdep::chart,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()

@@ -23,11 +23,9 @@ class Chart {
       item.passing &= !pairs_ && !(traced && item.ruled) && !(differentiated && has_sums(item));
       item.lent &= !item.passing;
     }
-    static Pool values, shares;  // what was lent from the second is zero again when it is given back
-    share_pool_ = &shares;
     size_ = lay_out();
     beside_ = pairs_ ? nodes * nodes : nodes + 2;
-    values_ = std::make_unique<Room<Vec<T>>>(values, size_ + kRows * beside_);
+    values_ = std::make_unique<Room<Vec<T>>>(value_pool, size_ + kRows * beside_);
     cells_ = values_->data();
     for (Product& product : program_.goal) resolve(product);
     for (Item& item : program_.items) {
@@ -41,7 +39,7 @@ class Chart {
   size_t table(int number) const { return tables_[number]; }
   Vec<T>* cells() const { return cells_; }
   Vec<T>* shares() {
-    if (!shares_) shares_ = std::make_unique<Room<Vec<T>>>(*share_pool_, share_size_);
+    if (!shares_) shares_ = std::make_unique<Room<Vec<T>>>(share_pool, share_size_);
     return shares_->data();
   }
 
@@ -389,7 +387,6 @@ class Chart {
   int products_ = 0;
   size_t size_, share_size_, beside_, row_ = 0;
   std::unique_ptr<Room<Vec<T>>> values_, shares_;
-  Pool* share_pool_;
   Vec<T>* cells_;
 };
 

@@ -29,19 +29,31 @@ FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 logger = logging.getLogger(__name__)
 
 
-@cache
 def is_there() -> bool:
-    """Whether charts can be filled by it, once it has been compiled and registered with JAX."""
+    """Whether charts can be filled by it."""
+    return _library() is not None
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The library, compiled if it is not yet, and registered with JAX; nothing where that cannot be done."""
     if os.environ.get("STRUCTDEP_NATIVE") == "0":
-        return False
+        return None
     try:
         library = ctypes.CDLL(str(compiled()))
     except OSError as error:
         logger.info("charts are filled by XLA: %s", error)
-        return False
+        return None
     function = jax.ffi.pycapsule(getattr(library, TARGET))  # type: ignore[no-untyped-call]
     jax.ffi.register_ffi_target(TARGET, function, platform="cpu")
-    return True
+    library.structdep_most_bytes.restype = ctypes.c_size_t
+    return library
+
+
+def most_bytes() -> int:
+    """The most memory that its charts have taken at once since this was asked last."""
+    library = _library()
+    return library.structdep_most_bytes() if library else 0
 
 
 def compiled() -> Path:

@@ -1,6 +1,7 @@
 // Memory that is kept between calls: new pages would take a good part of the time.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -19,6 +20,8 @@ class Pool {
   Block take(size_t size) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
+      lent_ += size;
+      most_ = std::max(most_, lent_);
       for (Block& kept : kept_)
         if (kept.size >= size) {
           std::swap(kept, kept_.back());
@@ -33,8 +36,10 @@ class Pool {
     return {data, size};
   }
 
-  void give(Block block) {
+  // Takes back a block of which so much was wanted.
+  void give(Block block, size_t size) {
     std::lock_guard<std::mutex> lock(mutex_);
+    lent_ -= size;
     while (!kept_.empty() && total_ + block.size > kMost) {
       total_ -= kept_.back().size;
       std::free(kept_.back().data);
@@ -45,19 +50,26 @@ class Pool {
     total_ += block.size;
   }
 
+  // The most that was lent at once since this was asked last.
+  size_t most() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(most_, lent_);
+  }
+
  private:
   static constexpr size_t kMost = size_t{1} << 30;
   std::mutex mutex_;
   std::vector<Block> kept_;
-  size_t total_ = 0;
+  size_t total_ = 0, lent_ = 0, most_ = 0;
 };
 
 // Room for vectors, from a pool.
 template <typename Vector>
 class Room {
  public:
-  Room(Pool& pool, size_t vectors) : pool_(pool), block_(pool.take(vectors * sizeof(Vector) + kAlign)) {}
-  ~Room() { pool_.give(block_); }
+  Room(Pool& pool, size_t vectors)
+      : pool_(pool), size_(vectors * sizeof(Vector) + kAlign), block_(pool.take(size_)) {}
+  ~Room() { pool_.give(block_, size_); }
   Room(const Room&) = delete;
 
   Vector* data() const {
@@ -68,7 +80,11 @@ class Room {
  private:
   static constexpr size_t kAlign = 128;
   Pool& pool_;
+  const size_t size_;
   Pool::Block block_;
 };
+
+// Of values, and of derivatives: what was lent from the second is zero again when it is given back.
+inline Pool value_pool, share_pool;
 
 }  // namespace structdep
