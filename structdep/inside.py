@@ -212,7 +212,11 @@ def _backward(system: System, semiring: Semiring, saved: tuple[Any, ...], cotang
     if lengths is not None:
         return run(system, semiring, "uses", arrays, lengths, cotangent)[1], None
     of_rank = jnp.stack(cotangent, axis=-1)
-    return {name: (jnp.einsum("b...k,bk->b...", uses, of_rank),) for name, uses in arrays.items()}, None
+
+    def together(uses: jax.Array) -> jax.Array:
+        return jnp.sum(uses * of_rank.reshape(len(of_rank), *[1] * (uses.ndim - 2), -1), axis=-1)
+
+    return {name: (together(uses),) for name, uses in arrays.items()}, None
 
 
 _structure.defvjp(_forward, _backward)

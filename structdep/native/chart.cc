@@ -54,16 +54,16 @@ struct Batch {
   }
 };
 
-// Calls visit(place in the table of a sentence, place in a table with fewer nodes).
+// Calls visit(place in the table of a sentence, place in a table with fewer nodes, size) for pieces of both.
 template <typename Visit>
-void for_each_place(int positions, size_t nodes, size_t fewer, Visit visit) {
+void for_each_piece(int positions, size_t nodes, size_t fewer, Visit visit) {
   size_t rows = 1;
   for (int m = 1; m < positions; ++m) rows *= fewer;
   for (size_t row = 0; row < rows; ++row) {
     size_t from = 0;
     if (positions == 2) from = row * nodes;
     if (positions == 3) from = (row / fewer * nodes + row % fewer) * nodes;
-    for (size_t m = 0; m < fewer; ++m) visit(from + m, row * fewer + m);
+    visit(from, row * fewer, fewer);
   }
 }
 
@@ -98,16 +98,24 @@ class Group {
   void read() {
     for (size_t number = 0; number < batch_.program.tables.size(); ++number) {
       const Table& table = batch_.program.tables[number];
-      Vec<T>* const to = chart_.cells() + chart_.table(number);
-      bool first = true;
-      for (int score : table.scores) {
-        for_each_place(table.positions, batch_.nodes(), chart_.nodes(), [&](size_t from, size_t place) {
-          Vec<T> own = all(-kInf<T>);
-          for (int lane = 0; lane < count_; ++lane) own[lane] = scores(score, lane)[from];
-          unsound_ |= own != own;
-          to[place] = first ? own : to[place] + own;
-        });
-        first = false;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        T* const to = reinterpret_cast<T*>(chart_.cells() + chart_.table(number)) + lane;
+        for (size_t m = 0; m < table.scores.size(); ++m) {
+          const T* const from = lane < count_ ? scores(table.scores[m], lane) : nullptr;
+          for_each_piece(table.positions, batch_.nodes(), chart_.nodes(), [&](size_t start, size_t place, size_t size) {
+            if (!from) {
+              for (size_t n = 0; n < size; ++n) to[(place + n) * kLanes] = -kInf<T>;
+              return;
+            }
+            bool unsound = false;
+            for (size_t n = 0; n < size; ++n) {
+              const T own = from[start + n];
+              unsound |= own != own;
+              to[(place + n) * kLanes] = m ? to[(place + n) * kLanes] + own : own;
+            }
+            unsound_[lane] |= unsound;
+          });
+        }
       }
     }
   }
@@ -137,13 +145,17 @@ class Group {
   void write_shares() {
     for (size_t number = 0; number < batch_.program.tables.size(); ++number) {
       const Table& table = batch_.program.tables[number];
-      Vec<T>* const from = chart_.shares() + chart_.table(number);
-      for_each_place(table.positions, batch_.nodes(), chart_.nodes(), [&](size_t to, size_t place) {
-        const Vec<T> own = from[place];
-        from[place] = Vec<T>{};
-        for (int score : table.scores)
-          for (int lane = 0; lane < count_; ++lane)
-            if (!unsound_[lane]) batch_.uses[score][batch_.size_of(score) * rows_[lane] + to] += own[lane];
+      Vec<T>* const shares = chart_.shares() + chart_.table(number);
+      for_each_piece(table.positions, batch_.nodes(), chart_.nodes(), [&](size_t start, size_t place, size_t size) {
+        for (int lane = 0; lane < count_; ++lane) {
+          if (unsound_[lane]) continue;
+          const T* const from = reinterpret_cast<const T*>(shares + place) + lane;
+          for (int score : table.scores) {
+            T* const to = batch_.uses[score] + batch_.size_of(score) * rows_[lane] + start;
+            for (size_t n = 0; n < size; ++n) to[n] += from[n * kLanes];
+          }
+        }
+        std::fill_n(shares + place, size, Vec<T>{});
       });
     }
   }
@@ -152,7 +164,7 @@ class Group {
   const int* rows_;
   const int count_;
   Chart<T> chart_;
-  Mask<T> unsound_{};
+  bool unsound_[kLanes] = {};
 };
 
 // Calls work(0), .., work(count - 1), in threads of the pool, and in this one.

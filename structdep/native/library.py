@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import jax
@@ -72,7 +73,7 @@ def _fingerprint() -> str:
     """Of all that the compiled code depends on."""
     sources = sorted([*SOURCES.glob("*.cc"), *SOURCES.glob("*.h")])
     parts = [source.read_bytes() for source in sources]
-    parts += [text.encode() for text in (*FLAGS, jax.__version__, platform.machine(), _processor())]
+    parts += [text.encode() for text in (*FLAGS, version("jaxlib"), platform.machine(), _processor())]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

@@ -1,6 +1,7 @@
 // From a filled chart down: a best derivation of one sentence, or one drawn at random.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -79,36 +80,18 @@ class Sentence {
     int item, side;
     Nodes nodes;
   };
-  struct Candidate {
-    T value;
+  // Products that differ in the node of one slot alone, from `first` on, and where their values begin in `values_`.
+  struct Segment {
     const Product* product;
     Nodes nodes;
-    bool before(const Candidate& other) const {  // among equals: by rule, then by splits
-      if (product->number != other.product->number) return product->number < other.product->number;
-      return std::lexicographical_compare(nodes.at + kSummed, nodes.at + kSlots, other.nodes.at + kSummed,
-                                          other.nodes.at + kSlots);
-    }
+    int slot, first;
+    size_t begin;
   };
 
   T value_of(const Product& product, const Nodes& nodes) const {
     T result = 0;
     for (const Address& own : product.addresses) result += chart_.cells()[own.of(nodes)][lane_];
     return result;
-  }
-
-  // Calls visit(value, node in the slot of the last loop) for the nodes of a product's last loop, the others given.
-  template <typename Visit>
-  void for_each_last(const Product& product, Nodes& nodes, Visit visit) const {
-    const Loop& loop = product.nest.loops.back();
-    const int first = loop.first(nodes), last = loop.last(nodes);
-    if (first > last) return;
-    Loops<T> loops;
-    chart_.walk(loops, product, nodes, loop.slot, nullptr);
-    for (int node = first; node <= last; ++node) {
-      T value = 0;
-      for (int f = 0; f < loops.factors; ++f) value += reinterpret_cast<const T*>(loops.walk[f].of(node))[lane_];
-      visit(value, node);
-    }
   }
 
   template <typename Visit>
@@ -121,43 +104,88 @@ class Sentence {
   template <typename Use>
   void choose(const std::vector<Product>& products, int side, const Nodes& at, Random* random, std::vector<Cell>& stack,
               Use use) {
-    Candidate best{-kInf<T>, nullptr, at};
-    candidates_.clear();
-    const auto consider = [&](const Product& product, Nodes& nodes, T value, int slot, int node) {
-      const bool may_be_first = value == best.value && best.product;
-      if (!(value > best.value || may_be_first || (random && value > -kInf<T>))) return;
-      if (slot >= 0) nodes.at[slot] = node;
-      const Candidate candidate{value, &product, nodes};
-      if (random && value > -kInf<T>) candidates_.push_back(candidate);
-      if (value > best.value || (may_be_first && candidate.before(best))) best = candidate;
-    };
-    for (const Product& product : products) {
-      if (product.side != side) continue;
-      Nodes nodes = at;
-      for_each(product.nest, product.nest.loops.size() - !product.nest.loops.empty(), nodes, [&](Nodes& own) {
-        if (product.nest.loops.empty()) return consider(product, own, value_of(product, own), -1, 0);
-        const int slot = product.nest.loops.back().slot;
-        for_each_last(product, own, [&](T value, int node) { consider(product, own, value, slot, node); });
-      });
-    }
-    if (random && best.product) best = draw(best.value, *random);
-    if (best.product) follow(best, stack, use);
+    values_.clear(), segments_.clear();
+    for (const Product& product : products)
+      if (product.side == side) {
+        Nodes nodes = at;
+        const size_t outer = product.nest.loops.size() - !product.nest.loops.empty();
+        for_each(product.nest, outer, nodes, [&](Nodes& own) { list(product, own); });
+      }
+    if (values_.empty()) return;
+    const T most = *std::max_element(values_.begin(), values_.end());
+    const size_t chosen = random ? draw(most, *random) : std::find(values_.begin(), values_.end(), most) - values_.begin();
+    follow(random ? at_place(chosen) : leftmost(chosen, most), stack, use);
   }
 
-  // One of the candidates, with probability in proportion to e^value.
-  Candidate draw(T most, Random& random) const {
-    double total = 0;
-    for (const Candidate& candidate : candidates_) total += std::exp(double(candidate.value - most));
-    double left = random.uniform() * total;
-    for (const Candidate& candidate : candidates_) {
-      left -= std::exp(double(candidate.value - most));
-      if (left < 0) return candidate;
+  // Appends the values of a product for all nodes of its last loop, the others given.
+  void list(const Product& product, Nodes& nodes) {
+    if (product.nest.loops.empty()) {
+      segments_.push_back({&product, nodes, kLast, nodes.at[kLast], values_.size()});
+      return values_.push_back(value_of(product, nodes));
     }
-    return candidates_.back();
+    const Loop& loop = product.nest.loops.back();
+    const int first = loop.first(nodes), size = loop.last(nodes) - first + 1;
+    if (size <= 0) return;
+    chart_.walk(loops_, product, nodes, loop.slot, nullptr);
+    segments_.push_back({&product, nodes, loop.slot, first, values_.size()});
+    values_.resize(values_.size() + size);
+    T* const to = values_.data() + segments_.back().begin;
+    for (int f = 0; f < loops_.factors; ++f) {
+      const Walk<T>& walk = loops_.walk[f];
+      const T* const from = reinterpret_cast<const T*>(walk.at) + lane_;
+      for (int m = 0; m < size; ++m) {
+        const T own = from[(walk.middle * (first + m) + walk.span[walk.span_step * (first + m)]) * kLanes];
+        to[m] = f ? to[m] + own : own;
+      }
+    }
+  }
+
+  struct Chosen {
+    const Product* product;
+    Nodes nodes;
+    bool before(const Chosen& other) const {
+      return std::lexicographical_compare(nodes.at + kSummed, nodes.at + kSlots, other.nodes.at + kSummed,
+                                          other.nodes.at + kSlots);
+    }
+  };
+
+  Chosen at_place(size_t place) const {
+    size_t m = segments_.size() - 1;
+    while (segments_[m].begin > place) --m;
+    Chosen result{segments_[m].product, segments_[m].nodes};
+    result.nodes.at[segments_[m].slot] = segments_[m].first + static_cast<int>(place - segments_[m].begin);
+    return result;
+  }
+
+  // Of the products with a value, and with the number of the first of these, the one whose sums split leftmost.
+  Chosen leftmost(size_t place, T value) const {
+    Chosen best = at_place(place);
+    while ((place = std::find(values_.begin() + place + 1, values_.end(), value) - values_.begin()) < values_.size()) {
+      const Chosen other = at_place(place);
+      if (other.product->number != best.product->number) break;
+      if (other.before(best)) best = other;
+    }
+    return best;
+  }
+
+  // The place of a product, drawn in proportion to e^value.
+  size_t draw(T most, Random& random) const {
+    const auto weight = [&](T value) { return std::exp(static_cast<double>(value - most)); };
+    double total = 0;
+    for (const T value : values_) total += weight(value);
+    double left = random.uniform() * total;
+    size_t last = 0;
+    for (size_t place = 0; place < values_.size(); ++place) {
+      const double own = weight(values_[place]);
+      if (own == 0) continue;
+      last = place;
+      if ((left -= own) < 0) break;
+    }
+    return last;
   }
 
   template <typename Use>
-  void follow(const Candidate& chosen, std::vector<Cell>& stack, Use use) const {
+  void follow(const Chosen& chosen, std::vector<Cell>& stack, Use use) const {
     for (const Factor& factor : chosen.product->factors) {
       if (!factor.is_item) {
         use(program_.tables[factor.number], factor, chosen.nodes);
@@ -174,7 +202,9 @@ class Sentence {
   Chart<T>& chart_;
   const int lane_;
   Nodes goal_;
-  std::vector<Candidate> candidates_;
+  std::vector<T> values_;
+  std::vector<Segment> segments_;
+  Loops<T> loops_;
 };
 
 }  // namespace structdep
