@@ -22,7 +22,7 @@ test-all: lint types
 	$(PYTEST) -m ""
 
 bench: $(INSTALLED)
-	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
