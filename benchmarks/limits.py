@@ -1,7 +1,8 @@
 """`python -m benchmarks.limits`: what each chart computes, what this machine could do, and what is left between them.
 
-All of charts that XLA fills, as it does on other devices than CPUs. A term is one product of a chart's rules at one set of positions. `needed` are the terms that the rules have; `computed`
-are those that the program works on, as boxes hold more than a chart's corner. `bytes` are read and written in all.
+All of charts that XLA fills, as it does on other devices than CPUs. A term is one product of a chart's rules at one set
+of positions. `needed` are the terms that the rules have; `computed` are those that the program works on, as boxes hold
+more than a chart's corner. `bytes` are read and written in all.
 """
 
 from __future__ import annotations
