@@ -94,6 +94,28 @@ def test_samples_of_many_sentences_are_as_frequent_as_probable() -> None:
     assert len(np.unique(np.asarray(drawn), axis=0)) > 50
 
 
+@needs_it
+def test_what_vmap_does_not_map_is_parsed_once() -> None:
+    """Scores with several lengths, lengths with several scores, keys alone: as one call for each."""
+    system, given = sd.charts.arc_hybrid(transitions=True), some(sd.charts.arc_hybrid(transitions=True), 4)
+    lengths = jnp.array([[3, 1, 0, 2], [1, 5, 4, 11], [0, 0, 9, 1]])
+    tables = jax.tree.map(lambda table: jnp.stack([table, 2 * table]), given.tables)
+
+    def uses(tables: Any, lengths: jax.Array) -> Any:
+        return native.run(run_by_xla, system, sd.LogSum(), "uses", tables, lengths, None)
+
+    found = jax.vmap(jax.vmap(uses, (None, 0)), (0, None))(tables, lengths)
+    for first, second in np.ndindex(2, 3):
+        alone = uses(jax.tree.map(lambda table, first=first: table[first], tables), lengths[second])
+        jax.tree.map(np.testing.assert_array_equal, jax.tree.map(lambda leaf: leaf[first, second], found), alone)  # noqa: B023
+    keys = jax.random.split(jax.random.key(0), 6)
+
+    def heads(key: jax.Array) -> jax.Array:
+        return sd.sample(sd.charts.mhk(4), tables["arc"][0, :, :5, :5], key, jnp.array([4, 2, 0, 3]))
+
+    assert jnp.array_equal(jax.vmap(heads)(keys), jnp.stack([heads(key) for key in keys]))
+
+
 def test_what_it_does_not_know_is_left_to_xla() -> None:
     """Items of four positions, and semirings with other sums."""
     i, j, k = indices("i j k")

@@ -71,7 +71,7 @@ def _run(
         lengths = arrays[len(own)]
         shapes = [lengths.shape, *(table.shape for table in arrays[: len(own)] if want != "value")]
         results = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]  # type: ignore[no-untyped-call]
-        return tuple(jax.ffi.ffi_call(library.TARGET, results, vmap_method="broadcast_all")(*arrays, **numbers))
+        return tuple(jax.ffi.ffi_call(library.TARGET, results, vmap_method="expand_dims")(*arrays, **numbers))
 
     value, *uses = _where_they_are(call, *own, lengths, *seeds)
     return value, dict(zip(names, uses, strict=False))

@@ -34,19 +34,52 @@ class FlushToZero {
 #endif
 };
 
+// The rows of an array whose axes in front are those of the results, or have size 1, as `jax.vmap` leaves them.
+class Rows {
+ public:
+  Rows() = default;
+  Rows(const std::vector<int64_t>& axes, const std::vector<int64_t>& results) : results_(results), steps_(axes.size()) {
+    size_ = 1;
+    for (size_t m = axes.size(); m-- > 0;) {
+      steps_[m] = axes[m] == 1 ? 0 : size_;
+      size_ *= axes[m];
+    }
+  }
+
+  int64_t size() const { return size_; }
+  int64_t of(int64_t result) const {
+    int64_t row = 0;
+    for (size_t m = results_.size(); m-- > 0; result /= results_[m]) row += steps_[m] * (result % results_[m]);
+    return row;
+  }
+
+ private:
+  std::vector<int64_t> results_, steps_;
+  int64_t size_ = 0;
+};
+
+template <typename T>
+struct Given {  // an array of the batch
+  const T* data = nullptr;
+  Rows rows;
+};
+
+// A sentence is what is parsed once; results are those of sentences, or of several draws from each.
 template <typename T>
 struct Batch {
   Program program;
   bool adds;
   Want want;
   int words;  // that there is room for
-  std::vector<const T*> scores;
-  const int32_t* lengths;
-  const uint32_t* seeds;
+  std::vector<Given<T>> scores;
+  Given<int32_t> lengths;
+  Given<uint32_t> seeds;
   T* values;
   std::vector<T*> uses;
+  std::vector<std::vector<int64_t>> results;  // of each sentence
 
   size_t nodes() const { return words + 1 + program.last; }
+  int length(int sentence) const { return lengths.data[lengths.rows.of(results[sentence][0])]; }
   size_t size_of(int score) const {
     size_t size = 1;
     for (int m = 0; m < program.scores[score]; ++m) size *= nodes();
@@ -71,8 +104,8 @@ void for_each_piece(int positions, size_t nodes, size_t fewer, Visit visit) {
 template <typename T>
 class Group {
  public:
-  Group(const Batch<T>& batch, const int* rows, int count)
-      : batch_(batch), rows_(rows), count_(count), chart_(batch.program, widest(), batch.adds, batch.want >= kBest, batch.want == kUses) {}
+  Group(const Batch<T>& batch, const int* sentences, int count)
+      : batch_(batch), sentences_(sentences), count_(count), chart_(batch.program, widest(), batch.adds, batch.want >= kBest, batch.want == kUses) {}
 
   void parse() {
     read();
@@ -87,12 +120,13 @@ class Group {
  private:
   int widest() const {
     int words = 0;
-    for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.lengths[rows_[lane]]);
+    for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.length(sentences_[lane]));
     return std::min(words, batch_.words) + 1 + batch_.program.last;
   }
 
   const T* scores(int number, int lane) const {
-    return batch_.scores[number] + batch_.size_of(number) * rows_[lane];
+    const Given<T>& own = batch_.scores[number];
+    return own.data + batch_.size_of(number) * own.rows.of(batch_.results[sentences_[lane]][0]);
   }
 
   void read() {
@@ -121,24 +155,25 @@ class Group {
   }
 
   void finish(int lane) {
-    const int row = rows_[lane];
-    if (unsound_[lane]) {
-      batch_.values[row] = std::numeric_limits<T>::quiet_NaN();
-      return;
+    Sentence<T> sentence(chart_, lane, batch_.length(sentences_[lane]));
+    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : sentence.value(batch_.adds);
+    for (const int64_t result : batch_.results[sentences_[lane]]) {
+      batch_.values[result] = value;
+      if (std::isfinite(value) && batch_.want >= kBest) trace(sentence, result);
     }
-    Sentence<T> sentence(chart_, lane, batch_.lengths[row]);
-    const T value = batch_.values[row] = sentence.value(batch_.adds);
-    if (batch_.want == kValue || !std::isfinite(value)) return;
-    if (batch_.want == kUses) return sentence.share(value);
+    if (std::isfinite(value) && batch_.want == kUses) sentence.share(value);
+  }
+
+  void trace(Sentence<T>& sentence, int64_t result) const {
     std::unique_ptr<Random> random;
     if (batch_.want == kSample) {
-      const uint64_t high = batch_.seeds[2 * row], low = batch_.seeds[2 * row + 1];
-      random = std::make_unique<Random>(high << 32 | low);
+      const uint32_t* const seed = batch_.seeds.data + 2 * batch_.seeds.rows.of(result);
+      random = std::make_unique<Random>(uint64_t{seed[0]} << 32 | seed[1]);
     }
     sentence.trace(random.get(), [&](const Table& table, const Factor& factor, const Nodes& nodes) {
       size_t place = 0;
       for (const Place& p : factor.places) place = place * batch_.nodes() + p.of(nodes);
-      for (int score : table.scores) batch_.uses[score][batch_.size_of(score) * row + place] += 1;
+      for (int score : table.scores) batch_.uses[score][batch_.size_of(score) * result + place] += 1;
     });
   }
 
@@ -150,10 +185,11 @@ class Group {
         for (int lane = 0; lane < count_; ++lane) {
           if (unsound_[lane]) continue;
           const T* const from = reinterpret_cast<const T*>(shares + place) + lane;
-          for (int score : table.scores) {
-            T* const to = batch_.uses[score] + batch_.size_of(score) * rows_[lane] + start;
-            for (size_t n = 0; n < size; ++n) to[n] += from[n * kLanes];
-          }
+          for (int score : table.scores)
+            for (const int64_t result : batch_.results[sentences_[lane]]) {
+              T* const to = batch_.uses[score] + batch_.size_of(score) * result + start;
+              for (size_t n = 0; n < size; ++n) to[n] += from[n * kLanes];
+            }
         }
         std::fill_n(shares + place, size, Vec<T>{});
       });
@@ -161,7 +197,7 @@ class Group {
   }
 
   const Batch<T>& batch_;
-  const int* rows_;
+  const int* sentences_;
   const int count_;
   Chart<T> chart_;
   bool unsound_[kLanes] = {};
@@ -195,18 +231,29 @@ void in_threads(ffi::ThreadPool& pool, int count, std::function<void(int)> work)
 }
 
 template <typename T>
-ffi::Error parse(ffi::ThreadPool& pool, Batch<T>& batch, int sentences) {
-  for (size_t score = 0; score < batch.uses.size(); ++score)
-    std::fill_n(batch.uses[score], batch.size_of(score) * sentences, T{0});
-  std::vector<int> rows(sentences);
-  std::iota(rows.begin(), rows.end(), 0);  // those of like length beside each other, the longest first
-  std::stable_sort(rows.begin(), rows.end(), [&](int a, int b) { return batch.lengths[a] > batch.lengths[b]; });
-  in_threads(pool, (sentences + kLanes - 1) / kLanes, [&](int number) {
+void parse(ffi::ThreadPool& pool, const Batch<T>& batch) {
+  std::vector<int> sentences(batch.results.size());
+  std::iota(sentences.begin(), sentences.end(), 0);  // those of like length beside each other, the longest first
+  std::stable_sort(sentences.begin(), sentences.end(), [&](int a, int b) { return batch.length(a) > batch.length(b); });
+  const int count = sentences.size();
+  in_threads(pool, (count + kLanes - 1) / kLanes, [&](int number) {
     const FlushToZero scope;
     const int first = number * kLanes;
-    Group<T>(batch, rows.data() + first, std::min(kLanes, sentences - first)).parse();
+    Group<T>(batch, sentences.data() + first, std::min(kLanes, count - first)).parse();
   });
-  return ffi::Error::Success();
+}
+
+using Axes = std::vector<int64_t>;
+
+// The axes of an array without those of a sentence.
+Axes in_front(const ffi::AnyBuffer& array, int own) {
+  const auto axes = array.dimensions();
+  return Axes(axes.begin(), axes.end() - own);
+}
+
+template <typename T>
+Given<T> given(const ffi::AnyBuffer& array, int own, const Axes& results) {
+  return {reinterpret_cast<const T*>(array.untyped_data()), Rows(in_front(array, own), results)};
 }
 
 template <typename T>
@@ -215,19 +262,36 @@ ffi::Error run(ffi::ThreadPool& pool, ffi::Span<const int32_t> numbers, bool add
   Batch<T> batch;
   batch.program = ProgramReader(numbers.begin()).program();
   batch.adds = adds, batch.want = want;
+  const ffi::AnyBuffer values = **rets.get<ffi::AnyBuffer>(0);
+  const Axes results = in_front(values, 0);
+  Axes parsed(results.size(), 1);  // the axes along which there is more to parse than one sentence
+  const auto join = [&](const ffi::AnyBuffer& array, int own) {
+    const Axes axes = in_front(array, own);
+    for (size_t m = 0; m < axes.size(); ++m) parsed[m] = std::max(parsed[m], axes[m]);
+  };
   const int scores = batch.program.scores.size();
-  for (int score = 0; score < scores; ++score)
-    batch.scores.push_back(reinterpret_cast<const T*>(args.get<ffi::AnyBuffer>(score)->untyped_data()));
-  const auto dimensions = args.get<ffi::AnyBuffer>(0)->dimensions();
-  batch.words = static_cast<int>(dimensions.back()) - 1 - batch.program.last;
-  const auto lengths = args.get<ffi::AnyBuffer>(scores);
-  batch.lengths = reinterpret_cast<const int32_t*>(lengths->untyped_data());
-  if (want == kSample)
-    batch.seeds = reinterpret_cast<const uint32_t*>(args.get<ffi::AnyBuffer>(scores + 1)->untyped_data());
-  batch.values = reinterpret_cast<T*>((*rets.get<ffi::AnyBuffer>(0))->untyped_data());
-  for (size_t m = 1; m < rets.size(); ++m)
+  for (int score = 0; score < scores; ++score) {
+    const ffi::AnyBuffer array = *args.get<ffi::AnyBuffer>(score);
+    const int own = batch.program.scores[score];
+    batch.scores.push_back(given<T>(array, own, results));
+    batch.words = static_cast<int>(array.dimensions().back()) - 1 - batch.program.last;
+    join(array, own);
+  }
+  const ffi::AnyBuffer lengths = *args.get<ffi::AnyBuffer>(scores);
+  batch.lengths = given<int32_t>(lengths, 0, results);
+  join(lengths, 0);
+  if (want == kSample) batch.seeds = given<uint32_t>(*args.get<ffi::AnyBuffer>(scores + 1), 1, results);
+  batch.values = reinterpret_cast<T*>(values.untyped_data());
+  const int64_t count = values.element_count();
+  for (size_t m = 1; m < rets.size(); ++m) {
     batch.uses.push_back(reinterpret_cast<T*>((*rets.get<ffi::AnyBuffer>(m))->untyped_data()));
-  return parse(pool, batch, static_cast<int>(lengths->element_count()));
+    std::fill_n(batch.uses.back(), batch.size_of(m - 1) * count, T{0});
+  }
+  const Rows sentences(parsed, results);
+  batch.results.resize(count ? sentences.size() : 0);
+  for (int64_t result = 0; result < count; ++result) batch.results[sentences.of(result)].push_back(result);
+  parse(pool, batch);
+  return ffi::Error::Success();
 }
 
 ffi::Error chart(ffi::ThreadPool pool, ffi::Span<const int32_t> program, bool adds, int32_t want,
