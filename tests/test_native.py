@@ -116,6 +116,12 @@ def test_what_vmap_does_not_map_is_parsed_once() -> None:
     assert jnp.array_equal(jax.vmap(heads)(keys), jnp.stack([heads(key) for key in keys]))
 
 
+@needs_it
+def test_charts_that_are_too_large_are_refused() -> None:
+    with pytest.raises(Exception, match="there is no memory for charts of 1500 words: parse shorter sentences"):
+        jax.block_until_ready(sd.inside(sd.charts.mhk(4), jnp.zeros((1501, 1501))))
+
+
 def test_what_it_does_not_know_is_left_to_xla() -> None:
     """Items of four positions, and semirings with other sums."""
     i, j, k = indices("i j k")

@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "trace.h"
@@ -231,16 +233,24 @@ void in_threads(ffi::ThreadPool& pool, int count, std::function<void(int)> work)
 }
 
 template <typename T>
-void parse(ffi::ThreadPool& pool, const Batch<T>& batch) {
+ffi::Error parse(ffi::ThreadPool& pool, const Batch<T>& batch) {
   std::vector<int> sentences(batch.results.size());
   std::iota(sentences.begin(), sentences.end(), 0);  // those of like length beside each other, the longest first
   std::stable_sort(sentences.begin(), sentences.end(), [&](int a, int b) { return batch.length(a) > batch.length(b); });
   const int count = sentences.size();
+  std::atomic<bool> fits{true};
   in_threads(pool, (count + kLanes - 1) / kLanes, [&](int number) {
     const FlushToZero scope;
     const int first = number * kLanes;
-    Group<T>(batch, sentences.data() + first, std::min(kLanes, count - first)).parse();
+    try {
+      Group<T>(batch, sentences.data() + first, std::min(kLanes, count - first)).parse();
+    } catch (const std::bad_alloc&) {
+      fits = false;
+    }
   });
+  if (fits) return ffi::Error::Success();
+  return ffi::Error(ffi::ErrorCode::kResourceExhausted,
+                    "there is no memory for charts of " + std::to_string(batch.words) + " words: parse shorter sentences");
 }
 
 using Axes = std::vector<int64_t>;
@@ -290,8 +300,7 @@ ffi::Error run(ffi::ThreadPool& pool, ffi::Span<const int32_t> numbers, bool add
   const Rows sentences(parsed, results);
   batch.results.resize(count ? sentences.size() : 0);
   for (int64_t result = 0; result < count; ++result) batch.results[sentences.of(result)].push_back(result);
-  parse(pool, batch);
-  return ffi::Error::Success();
+  return parse(pool, batch);
 }
 
 ffi::Error chart(ffi::ThreadPool pool, ffi::Span<const int32_t> program, bool adds, int32_t want,

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "kernels.h"
@@ -113,8 +116,12 @@ class Chart {
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
   static int kind_of(const Item& item) { return item.exterior + 2 * item.by_end; }
 
-  // Finds places for tables and items. Returns how many vectors there are.
+  // Finds places for tables and items. Returns how many vectors there are; throws if they cannot be counted.
   size_t lay_out() {
+    const auto is_large = [](const auto& one) { return one.positions > 2; };
+    const bool large = std::any_of(program_.items.begin(), program_.items.end(), is_large) ||
+                       std::any_of(program_.tables.begin(), program_.tables.end(), is_large);
+    if (std::pow(nodes_, large ? 3 : 2) > INT_MAX / 2) throw std::bad_alloc();
     for (std::vector<int>& spans : spans_) spans.resize(nodes_ * nodes_);
     int sizes[4] = {};
     const auto add = [&](int kind, int start, int end) {
@@ -140,6 +147,7 @@ class Chart {
       size += item.passing ? one : every;
       share_size_ += item.passing || item.lent ? one : every;
     }
+    if (size > INT_MAX / 2) throw std::bad_alloc();
     return size;
   }
 
