@@ -35,7 +35,7 @@ def serves(system: DeductionSystem, semiring: Semiring, want: str, tables: Mappi
         and want in WANTS
         and not (want == "uses" and semiring.idempotent)
         and not _is_dealt()
-        and is_possible(system, tables)
+        and is_possible(system, frozenset(tables))
         and library.is_there()
     )
 

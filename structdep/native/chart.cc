@@ -107,7 +107,10 @@ template <typename T>
 class Group {
  public:
   Group(const Batch<T>& batch, const int* sentences, int count)
-      : batch_(batch), sentences_(sentences), count_(count), chart_(batch.program, widest(), batch.adds, batch.want >= kBest, batch.want == kUses) {}
+      : batch_(batch),
+        sentences_(sentences),
+        count_(count),
+        chart_(batch.program, widest(), batch.adds, batch.want >= kBest, batch.want == kUses) {}
 
   void parse() {
     read();

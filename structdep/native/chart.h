@@ -96,8 +96,9 @@ class Chart {
   }
 
   static bool has_sums(const Item& item) {
-    return std::any_of(item.products.begin(), item.products.end(), [](const Product& product) {
-      return product.nest.loops.size() > size_t(product.nest.loops.empty() || product.nest.loops[0].slot == kThird);
+    const auto is_sum = [](const Loop& loop) { return loop.slot != kThird; };
+    return std::any_of(item.products.begin(), item.products.end(), [&](const Product& product) {
+      return std::any_of(product.nest.loops.begin(), product.nest.loops.end(), is_sum);
     });
   }
 
@@ -153,7 +154,7 @@ class Chart {
 
   void resolve(Product& product) const {
     for (const Factor& factor : product.factors) product.addresses.push_back(place(factor));
-    if (product.kind == kCells || product.nest.loops.empty()) return;
+    if (!product.even || product.nest.loops.empty()) return;
     const int slot = product.nest.loops.back().slot;
     const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
                                              [&](const Address& own) { return own.stride(slot) != 0; });
@@ -201,16 +202,12 @@ class Chart {
     return nodes;
   }
 
-  // The starts of the spans that are computed at once, which meet some conditions: one, or, of pairs, all of a width.
-  Piece starts(const std::vector<Condition>& conditions, const Nodes& nodes) const {
+  // The starts of the spans that are computed at once, where a nest is possible: one, or, of pairs, all of a width.
+  Piece starts(const Nest& nest, const Nodes& nodes) const {
     int from = nodes.at[kStart];
-    if (!pairs_) {
-      for (const Condition& c : conditions)
-        if (nodes.at[c.end] - nodes.at[c.start] < c.least) return {0, 0, 1};
-      return {static_cast<size_t>(from), 1, 1};
-    }
+    if (!pairs_) return {static_cast<size_t>(from), nest.possible(nodes), 1};
     int to = nodes_ - 1 - nodes.at[kEnd];
-    for (const Condition& c : conditions) {
+    for (const Condition& c : nest.conditions) {
       const int spare = nodes.at[c.end] - nodes.at[c.start] - c.least;  // at the first of them
       const bool start_moves = moves(c.start, kStart), end_moves = moves(c.end, kStart);
       if (start_moves == end_moves)
@@ -230,7 +227,7 @@ class Chart {
   int pieces(int number, const std::vector<Region>& regions, const Nodes& nodes, Piece* found) const {
     int count = 0;
     for (const Region& region : regions) {
-      const Piece at = starts(region.nest.conditions, nodes);
+      const Piece at = starts(region.nest, nodes);
       if (at.size <= 0) continue;
       Piece own{static_cast<size_t>(row(number, region.side, nodes.at[kStart], nodes.at[kEnd])), 1, 1};
       if (pairs_) {
@@ -322,14 +319,14 @@ class Chart {
   void prepare(int number, Nodes& nodes) {
     products_ = 0;
     for (const Product& product : program_.items[number].products)
-      if (const Piece spans = starts(product.nest.conditions, nodes); spans.size > 0)
+      if (const Piece spans = starts(product.nest, nodes); spans.size > 0)
         prepare(number, product, nodes, spans, 0);
   }
 
   // The loops of a product but for the last two are taken here; one that varies at unequal distances is no inner loop.
   void prepare(int number, const Product& product, Nodes& nodes, const Piece& spans, size_t depth) {
     const std::vector<Loop>& nest = product.nest.loops;
-    const size_t outer = nest.size() - (product.kind != kCells && !nest.empty());
+    const size_t outer = nest.size() - (product.even && !nest.empty());
     if (depth + 1 < outer) {
       const int last = nest[depth].last(nodes);
       for (int node = nest[depth].first(nodes); node <= last; ++node) {

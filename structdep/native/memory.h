@@ -31,9 +31,10 @@ class Pool {
           return found;
         }
     }
-    void* data = std::calloc(size, 1);
-    if (!data) throw std::bad_alloc();
-    return {data, size};
+    if (void* data = std::calloc(size, 1)) return {data, size};
+    std::lock_guard<std::mutex> lock(mutex_);
+    lent_ -= size;
+    throw std::bad_alloc();
   }
 
   // Takes back a block of which so much was wanted.

@@ -9,7 +9,6 @@ namespace structdep {
 
 enum Slot { kRoot, kLast, kStart, kEnd, kThird, kSummed, kSlots = 12 };
 enum Side { kInner, kBefore, kBehind };
-enum Kind { kRow, kSum, kCells };
 
 struct Nodes {  // the node in each slot
   int at[kSlots] = {};
@@ -89,7 +88,8 @@ struct Address {
 };
 
 struct Product {
-  int number, side, kind;
+  int number, side;
+  bool even;  // whether its factors lie at equal distances in the innermost loop
   Nest nest;
   std::vector<Factor> factors;
   std::vector<Address> addresses;  // of the factors, in a chart: first of those that vary in the innermost loop
@@ -191,7 +191,7 @@ class ProgramReader {
     Product result;
     result.number = number();
     result.side = number();
-    result.kind = number();
+    result.even = number() != 0;
     result.nest = nest();
     result.factors = list([this] {
       Factor factor;

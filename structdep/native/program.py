@@ -6,7 +6,7 @@ numbers are read in the order in which they are written here; lists come behind 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -32,10 +32,6 @@ from structdep.rewriting import Fold, Term, summed_variables
 
 MOST_POSITIONS, MOST_FACTORS = 3, 8
 """Of items and scores, and of products: `chart.cc` knows no others."""
-
-ROW, SUM, CELLS = 0, 1, 2
-"""How the innermost loop goes: along the third position of the conclusion, or what is summed; and the latter where a
-factor has to be looked up for each node, as it spans up to there."""
 
 Numbers = list[int]
 
@@ -176,15 +172,15 @@ class Encoder:
         """A product of a conclusion on its side: its loops, and where its factors are."""
         summed = [name for name in summed_variables(conclusion, term) if name not in (ROOT, LAST)]
         third = _third(conclusion)
-        kind, names, given = CELLS, summed, [*_ends(conclusion), *third]
+        is_even, names, given = False, summed, [*_ends(conclusion), *third]
         if conclusion.positions and not trace:
-            kind, names, given = *_order(term, third, summed), _ends(conclusion)
+            is_even, names, given = *_order(term, third, summed), _ends(conclusion)
         slots = _slots(conclusion, summed)
         at = dict(chosen)
         return [
             number,
             side,
-            kind,
+            int(is_even),
             *_nest(nest(found, given, names), slots),
             *listed(self.factor(atom, at.get(atom, 0), slots) for atom in term),
         ]
@@ -234,22 +230,23 @@ def _slots(conclusion: Atom, summed: Iterable[str]) -> dict[str, int]:
     return slots | {name: 5 + number for number, name in enumerate(summed)}
 
 
-def _order(term: Term, third: list[str], summed: list[str]) -> tuple[int, list[str]]:
-    """The kind of the innermost loop, and all variables in the order of the loops.
+def _order(term: Term, third: list[str], summed: list[str]) -> tuple[bool, list[str]]:
+    """Whether factors lie at equal distances in the innermost loop, and all variables in the order of the loops.
 
-    Best is a sum, or a row, over what ends no item of three positions: there the factors lie at equal distances.
+    They do in a sum, or along a row of conclusions, over what ends no item of three positions.
     """
     ends = {p.name for atom in term if len(atom.positions) > 2 and atom.is_item for p in atom.span}
-    for kind, names in ((SUM, summed), (ROW, third)):
+    for names in (summed, third):
         if free := [name for name in names if name not in ends]:
-            return kind, [*(name for name in (*third, *summed) if name != free[-1]), free[-1]]
-    return CELLS, [*third, *summed]
+            return True, [*(name for name in (*third, *summed) if name != free[-1]), free[-1]]
+    return False, [*third, *summed]
 
 
-def is_possible(system: DeductionSystem, present: Collection[str]) -> bool:
+@lru_cache(maxsize=64)
+def is_possible(system: DeductionSystem, present: frozenset[str]) -> bool:
     """Whether `chart.cc` has room for the positions of all items and scores, and for the factors of all products."""
     arities = [system.declared[name][1] for name in present]
-    made = plan(system, frozenset(present))
+    made = plan(system, present)
     folds = [*made.items, made.goal, *(fold for group in made.groups for fold in group.folds)]
     positions = [len(atom.positions) for atom in (*(fold.conclusion for fold in folds), *system.axioms)]
     factors = max(len(term) for fold in folds for term in fold.terms)

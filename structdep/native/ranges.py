@@ -7,7 +7,7 @@ its span is looked at in two `sides`: there it comes before the span, or behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -109,12 +109,8 @@ def _allow(known: Known, conclusion: Atom, side: int, found: Distances) -> None:
     own = {}
     for a, b in pairs(conclusion, side):
         start, end = conclusion.positions[a], conclusion.positions[b]
-        distance = (
-            end.shift - start.shift
-            if start.name == end.name
-            else found[start.name, end.name] + (end.shift - start.shift)
-        )
-        own[a, b] = distance
+        apart = 0 if start.name == end.name else found[start.name, end.name]
+        own[a, b] = apart + end.shift - start.shift
     earlier = known.get((conclusion.symbol, side), own)
     known[conclusion.symbol, side] = {pair: min(least, earlier[pair]) for pair, least in own.items()}
 
@@ -163,14 +159,15 @@ def _obvious(given: Sequence[str]) -> set[tuple[str, str]]:
     return {(a, b) for number, a in enumerate(ends) for b in ends[number:]}
 
 
-def _strict(found: Distances, candidates: list[str], pair: object, name: str) -> list[str]:
-    """Those of some bounds on a variable that do not follow from others."""
+def _strict(
+    found: Distances, candidates: list[str], pair: Callable[[str, str], tuple[str, str]], name: str
+) -> list[str]:
+    """Those of some bounds on a variable that do not follow from others; `pair` puts a bound and it in order."""
     kept = list(candidates)
     for u in candidates:
         for other in (o for o in kept if o != u):
-            first, second = pair(u, other), pair(other, name)  # type: ignore[operator]
-            whole = pair(u, name)  # type: ignore[operator]
-            if first in found and found[first] + found[second] >= found[whole]:
+            first, second = pair(u, other), pair(other, name)
+            if first in found and found[first] + found[second] >= found[pair(u, name)]:
                 kept.remove(u)
                 break
     return kept
