@@ -128,6 +128,30 @@ def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.sum(a * b, axis=tuple(range(1, a.ndim)))
 
 
+def tree(
+    system: System, semiring: Semiring, want: str, tables: Arrays, lengths: jax.Array, key: jax.Array | None
+) -> jax.Array:
+    """The heads in the "best" derivation, or a "sample": int32 `[batch, words]`, -1 if there is none, 0 in padding."""
+    chart = semiring.chart()
+    if isinstance(system, DeductionSystem):
+        system = _for(system, chart, tables)
+        if native.serves(system, chart, want, tables):
+            return native.heads(system, chart, want, tables, lengths, key)
+    value, uses = run(system, chart, want, tables, lengths, key=key)
+    words = uses["arc"].shape[-1] - 1 - system.last
+    arcs = uses["arc"][..., 1 : words + 1]
+    value, zero = (semiring.lower(x) for x in (value, semiring.zero))
+    heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
+    heads = jnp.where(((value != zero) & jnp.isfinite(value))[:, None], heads, -1).astype(jnp.int32)
+    return jnp.where(jnp.arange(words) < lengths[:, None], heads, 0)
+
+
+def _for(system: DeductionSystem, semiring: Semiring, tables: Arrays) -> DeductionSystem:
+    """The system, or one of the same trees that finds the best sooner."""
+    best = semiring.idempotent and tables.keys() == {"arc"} and system.for_best
+    return best or system
+
+
 @run.register(DeductionSystem)
 def run_chart(
     system: DeductionSystem,
@@ -139,8 +163,7 @@ def run_chart(
     key: jax.Array | None = None,
 ) -> tuple[Any, Arrays]:
     """Fills charts: on CPUs by the program of `structdep.native`, if it can. See `run`."""
-    if system.for_best and semiring.idempotent and tables.keys() == {"arc"}:
-        system = system.for_best
+    system = _for(system, semiring, tables)
     if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
         return one_root.derivation(system, semiring, tables, lengths, key)
     if native.serves(system, semiring, want, tables):

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
 from structdep.constraints import Constraints
-from structdep.inside import flat, inside
+from structdep.inside import flat, inside, tree
 from structdep.scores import Problem, Tables, all_wide, problem
 from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
-from structdep.systems import System, run
+from structdep.systems import System
 from structdep.trees import check_trees_unless_traced, heads_to_arcs
 
 
@@ -70,13 +70,8 @@ def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array 
     tables, lengths = given.lift(semiring)
     want = "best" if key is None else "sample"
     rows, row_lengths = flat((tables, lengths), lengths.ndim)
-    value, uses = run(system, semiring.chart(), want, rows, row_lengths, key=key)
-    arcs = uses["arc"].reshape(given.tables["arc"].shape)[..., 1 : given.words + 1]
-    value, zero = (semiring.lower(x) for x in (value, semiring.zero))
-    exists = ((value != zero) & jnp.isfinite(value)).reshape(lengths.shape)
-    heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
-    heads = jnp.where(exists[..., None], heads, -1).astype(jnp.int32)
-    return jnp.where(jnp.arange(given.words) < lengths[..., None], heads, 0)
+    heads = tree(system, semiring, want, rows, row_lengths, key)
+    return heads.reshape(*lengths.shape, given.words)
 
 
 def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:

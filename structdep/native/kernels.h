@@ -1,4 +1,4 @@
-// The two innermost loops: products of a conclusion along a row of it, or summed, in vectors of sentences.
+// The two innermost loops: products of a conclusion along a row of it, or summed, in vectors of cells.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ enum class Work { kAssign, kMax, kSum, kShare, kPass };
 // Where a factor is when both loops are at node 0, and how far it goes with each node of the inner and the middle loop.
 template <typename T>
 struct Walk {
-  const Vec<T>* at;
+  const T* at;
   ptrdiff_t inner, middle;
   const int* span;  // where its span begins
   int span_step;    // of the middle loop
   ptrdiff_t to_share;  // from the factor to the derivative by it
 
-  STRUCTDEP_INLINE const Vec<T>* of(ptrdiff_t node) const { return at + middle * node + span[span_step * node]; }
+  STRUCTDEP_INLINE const T* of(ptrdiff_t node) const { return at + middle * node + span[span_step * node]; }
 };
 
 // Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
@@ -32,11 +32,11 @@ template <typename T>
 struct Loops {
   bool alone;        // whether there is no inner loop
   bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
-  ptrdiff_t across;  // from one conclusion to the next in the middle loop, 0 where that is a sum
+  ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
-  ptrdiff_t place;          // of the conclusion at node 0
-  Vec<T>*value, *sum;              // of conclusions: the greatest product, and the sum of exponentials
-  const Vec<T>*reference, *share;  // what exponents are relative to, and the derivative by conclusions
+  ptrdiff_t place;                // of the conclusion at node 0
+  T *value, *sum;                 // of conclusions: the greatest product, and the sum of exponentials
+  const T *reference, *share;     // what exponents are relative to, and the derivative by conclusions
   int factors, varying;
   Walk<T> walk[kFactors];
 };
@@ -47,7 +47,7 @@ struct Run {
   static constexpr int kSize = kCount;
   ptrdiff_t place;
   int first, size;
-  const Vec<T>* factor[kCount];
+  const T* factor[kCount];
 };
 
 // How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.
@@ -69,25 +69,33 @@ struct Form {
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE Vec<T> fixed(const Loops<T>& loops, const R& run) {
   Vec<T> result{};
-  for (int f = F::varying(loops); f < F::factors(loops); ++f) result += *run.factor[f];
+  for (int f = F::varying(loops); f < F::factors(loops); ++f) result += load(run.factor[f]);
   return result;
 }
 
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE Vec<T> times(const Loops<T>& loops, const R& run, ptrdiff_t m, Vec<T> result) {
-  for (int f = 0; f < F::varying(loops); ++f) result += run.factor[f][m * loops.walk[f].inner];
+  for (int f = 0; f < F::varying(loops); ++f) result += load(run.factor[f] + m * loops.walk[f].inner);
   return result;
+}
+
+template <typename T>
+STRUCTDEP_INLINE void add(T* to, Vec<T> x) {
+  store(to, load(to) + x);
 }
 
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE void maximize(const Loops<T>& loops, const R& run) {
   const Vec<T> rest = fixed<F>(loops, run);
-  Vec<T>* const value = loops.value + run.place;
+  T* const value = loops.value + run.place;
   if (loops.along) {
-    for (ptrdiff_t m = 0; m < run.size; ++m) value[m] = larger<T>(value[m], times<F>(loops, run, m, rest));
+    for (ptrdiff_t m = 0; m < run.size; ++m) {
+      T* const own = value + m * loops.step;
+      store(own, larger<T>(load(own), times<F>(loops, run, m, rest)));
+    }
     return;
   }
-  Vec<T> best = *value;
+  Vec<T> best = load(value);
   ptrdiff_t m = 0;
   if (run.size > 3) {  // four, as each waits for itself
     Vec<T> other[3] = {best, best, best};
@@ -98,48 +106,50 @@ STRUCTDEP_INLINE void maximize(const Loops<T>& loops, const R& run) {
     best = larger<T>(larger<T>(best, other[0]), larger<T>(other[1], other[2]));
   }
   for (; m < run.size; ++m) best = larger<T>(best, times<F>(loops, run, m, rest));
-  *value = best;
+  store(value, best);
 }
 
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE void sum(const Loops<T>& loops, const R& run) {
   Vec<T> rest = fixed<F>(loops, run);
-  Vec<T>* const total = loops.sum + run.place;
-  const Vec<T>* const reference = loops.reference + run.place;
+  T* const total = loops.sum + run.place;
+  const T* const reference = loops.reference + run.place;
   if (loops.along) {
-    for (ptrdiff_t m = 0; m < run.size; ++m) total[m] += exponential(times<F>(loops, run, m, rest) - reference[m]);
+    for (ptrdiff_t m = 0; m < run.size; ++m)
+      add(total + m * loops.step, exponential(times<F>(loops, run, m, rest) - load(reference + m * loops.step)));
     return;
   }
-  rest -= *reference;
-  Vec<T> own = *total;
+  rest -= load(reference);
+  Vec<T> own = load(total);
   for (ptrdiff_t m = 0; m < run.size; ++m) own += exponential(times<F>(loops, run, m, rest));
-  *total = own;
+  store(total, own);
 }
 
 // Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight.
 template <bool kWhole, typename F, typename T, typename R>
 STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
   const Vec<T> rest = fixed<F>(loops, run);
-  const Vec<T>*const reference = loops.reference + run.place, *const own = loops.share + run.place;
-  if (!loops.along && none<T>(*own != 0)) return;
-  const ptrdiff_t step = loops.along;
-  Vec<T>* to[R::kSize];
-  for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<Vec<T>*>(run.factor[f]) + loops.walk[f].to_share;
+  const T *const reference = loops.reference + run.place, *const own = loops.share + run.place;
+  if (!loops.along && none<T>(load(own) != 0)) return;
+  T* to[R::kSize];
+  for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<T*>(run.factor[f]) + loops.walk[f].to_share;
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
-    Vec<T> weight = own[m * step];
-    if (!kWhole) weight *= exponential(times<F>(loops, run, m, rest) - reference[m * step]);
-    for (int f = 0; f < F::varying(loops); ++f) to[f][m * loops.walk[f].inner] += weight;
+    Vec<T> weight = load(own + m * loops.step);
+    if (!kWhole) weight *= exponential(times<F>(loops, run, m, rest) - load(reference + m * loops.step));
+    for (int f = 0; f < F::varying(loops); ++f) add(to[f] + m * loops.walk[f].inner, weight);
     total += weight;
   }
-  for (int f = F::varying(loops); f < F::factors(loops); ++f) *to[f] += total;
+  for (int f = F::varying(loops); f < F::factors(loops); ++f) add(to[f], total);
 }
 
 template <Work kWork, typename F, typename T, typename R>
 STRUCTDEP_INLINE void inner(const Loops<T>& loops, const R& run) {
-  if constexpr (kWork == Work::kAssign)
+  if constexpr (kWork == Work::kAssign) {
+    const Vec<T> rest = fixed<F>(loops, run);
     for (ptrdiff_t m = 0; m < run.size; ++m)
-      loops.value[run.place + m * loops.along] = times<F>(loops, run, m, fixed<F>(loops, run));
+      store(loops.value + run.place + m * loops.step, times<F>(loops, run, m, rest));
+  }
   if constexpr (kWork == Work::kMax) maximize<F>(loops, run);
   if constexpr (kWork == Work::kSum) sum<F>(loops, run);
   if constexpr (kWork == Work::kShare) share<false, F>(loops, run);
@@ -150,35 +160,37 @@ STRUCTDEP_INLINE void inner(const Loops<T>& loops, const R& run) {
 template <Work kWork, typename F, typename T, typename R>
 STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
   Vec<T> rest[kBeside], total[kBeside];
-  const Vec<T>* at[kBeside];
+  const T* at[kBeside];
   int begin = INT_MAX, end = INT_MIN, first = INT_MIN, last = INT_MAX;  // of any row, and of all of them
+  const ptrdiff_t step = loops.step, inner = loops.walk[0].inner;
   for (int b = 0; b < kBeside; ++b) {
     const R& run = runs[b];
-    rest[b] = fixed<F>(loops, run), at[b] = run.factor[0] - run.first, total[b] = Vec<T>{};
+    rest[b] = fixed<F>(loops, run), at[b] = run.factor[0] - run.first * inner, total[b] = Vec<T>{};
     begin = std::min(begin, run.first), end = std::max(end, run.first + run.size - 1);
     first = std::max(first, run.first), last = std::min(last, run.first + run.size - 1);
   }
-  const ptrdiff_t place = runs[0].place - runs[0].first;
+  const ptrdiff_t place = runs[0].place - runs[0].first * step;
   const auto join = [&](int m, auto has) {
+    const ptrdiff_t own = place + m * step;
     if constexpr (kWork == Work::kMax) {
-      Vec<T> best = loops.value[place + m];
+      Vec<T> best = load(loops.value + own);
       for (int b = 0; b < kBeside; ++b)
-        if (has(b)) best = larger<T>(best, rest[b] + at[b][m]);
-      loops.value[place + m] = best;
+        if (has(b)) best = larger<T>(best, rest[b] + load(at[b] + m * inner));
+      store(loops.value + own, best);
     } else {
-      const Vec<T> reference = loops.reference[place + m];
-      Vec<T> sum = kWork == Work::kSum ? loops.sum[place + m] : loops.share[place + m];
+      const Vec<T> reference = load(loops.reference + own);
+      Vec<T> sum = load((kWork == Work::kSum ? loops.sum : loops.share) + own);
       for (int b = 0; b < kBeside; ++b) {
         if (!has(b)) continue;
-        const Vec<T> weight = exponential(rest[b] + at[b][m] - reference);
+        const Vec<T> weight = exponential(rest[b] + load(at[b] + m * inner) - reference);
         if constexpr (kWork == Work::kSum) {
           sum += weight;
         } else {
-          const_cast<Vec<T>*>(at[b])[m + loops.walk[0].to_share] += weight * sum;
+          add(const_cast<T*>(at[b]) + m * inner + loops.walk[0].to_share, weight * sum);
           total[b] += weight * sum;
         }
       }
-      if constexpr (kWork == Work::kSum) loops.sum[place + m] = sum;
+      if constexpr (kWork == Work::kSum) store(loops.sum + own, sum);
     }
   };
   const auto some = [&](int from, int to) {
@@ -194,23 +206,26 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
   }
   if constexpr (kWork == Work::kShare)
     for (int b = 0; b < kBeside; ++b)
-      for (int f = 1; f < F::factors(loops); ++f) const_cast<Vec<T>*>(runs[b].factor[f])[loops.walk[f].to_share] += total[b];
+      for (int f = 1; f < F::factors(loops); ++f) add(const_cast<T*>(runs[b].factor[f]) + loops.walk[f].to_share, total[b]);
 }
 
+// `block` is how far conclusions and factors lie behind those of the first spans.
 template <Work kWork, typename F, typename T>
-void middle(const Loops<T>& loops) {
+void middle(const Loops<T>& loops, ptrdiff_t block) {
   using Own = Run<T, F::kCount>;
   const auto at = [&](ptrdiff_t node) {
     Own run;
     run.first = std::max(loops.first[0], loops.first[1] + static_cast<int>(node));
     run.size = std::min(loops.last[0], loops.last[1] + static_cast<int>(node)) - run.first + 1;
-    run.place = loops.place + loops.across * node + (loops.along ? run.first : 0);
-    for (int f = 0; f < F::factors(loops); ++f) run.factor[f] = loops.walk[f].of(node) + loops.walk[f].inner * run.first;
+    run.place = loops.place + block + loops.across * node + loops.step * run.first;
+    for (int f = 0; f < F::factors(loops); ++f) {
+      run.factor[f] = loops.walk[f].of(node) + loops.walk[f].inner * run.first + block;
+    }
     return run;
   };
   int node = loops.from;
   if constexpr (kWork != Work::kAssign && kWork != Work::kPass && F::kVarying == 1) {
-    if (loops.along && !loops.across && loops.walk[0].inner == 1) {
+    if (loops.along && !loops.across) {
       for (; node + kBeside - 1 <= loops.to; node += kBeside) {
         Own runs[kBeside];
         for (int b = 0; b < kBeside; ++b) {
@@ -229,134 +244,52 @@ void middle(const Loops<T>& loops) {
 
 // Where there is no inner loop: the nodes of the middle one lie apart.
 template <Work kWork, typename F, typename T>
-void middle_alone(const Loops<T>& loops) {
-  using Own = Run<T, F::kCount>;
-  Own run;
+void middle_alone(const Loops<T>& loops, ptrdiff_t block) {
+  Run<T, F::kCount> run;
   run.first = 0, run.size = 1;
   for (ptrdiff_t node = loops.from; node <= loops.to; ++node) {
-    run.place = loops.place + loops.across * node;
+    run.place = loops.place + block + loops.across * node;
     const ptrdiff_t ahead = std::min<ptrdiff_t>(node + kAhead, loops.to);
     for (int f = 0; f < F::factors(loops); ++f) {
-      run.factor[f] = loops.walk[f].of(node);
-      __builtin_prefetch(loops.walk[f].of(ahead));
-      if constexpr (kWork == Work::kShare || kWork == Work::kPass)
-        __builtin_prefetch(loops.walk[f].of(ahead) + loops.walk[f].to_share, 1);
+      run.factor[f] = loops.walk[f].of(node) + block;
+      const T* const next = loops.walk[f].of(ahead) + block;
+      __builtin_prefetch(next);
+      if constexpr (kWork == Work::kShare || kWork == Work::kPass) __builtin_prefetch(next + loops.walk[f].to_share, 1);
     }
     inner<kWork, F>(loops, run);
   }
 }
 
 template <Work kWork, typename T>
-void execute(const Loops<T>& loops) {
+void execute(const Loops<T>& loops, ptrdiff_t block) {
   if (loops.alone) {
     switch (loops.factors) {
       case 1:
-        return middle_alone<kWork, Form<1, 0>>(loops);
+        return middle_alone<kWork, Form<1, 0>>(loops, block);
       case 2:
-        return middle_alone<kWork, Form<2, 0>>(loops);
+        return middle_alone<kWork, Form<2, 0>>(loops, block);
       default:
-        return middle_alone<kWork, Form<0, 0>>(loops);
+        return middle_alone<kWork, Form<0, 0>>(loops, block);
     }
   }
   switch (loops.factors > 3 ? 0 : loops.factors * 4 + loops.varying) {
     case 4:
-      return middle<kWork, Form<1, 0>>(loops);
+      return middle<kWork, Form<1, 0>>(loops, block);
     case 5:
-      return middle<kWork, Form<1, 1>>(loops);
+      return middle<kWork, Form<1, 1>>(loops, block);
     case 8:
-      return middle<kWork, Form<2, 0>>(loops);
+      return middle<kWork, Form<2, 0>>(loops, block);
     case 9:
-      return middle<kWork, Form<2, 1>>(loops);
+      return middle<kWork, Form<2, 1>>(loops, block);
     case 10:
-      return middle<kWork, Form<2, 2>>(loops);
+      return middle<kWork, Form<2, 2>>(loops, block);
     case 13:
-      return middle<kWork, Form<3, 1>>(loops);
+      return middle<kWork, Form<3, 1>>(loops, block);
     case 14:
-      return middle<kWork, Form<3, 2>>(loops);
+      return middle<kWork, Form<3, 2>>(loops, block);
     default:
-      return middle<kWork, Form<0, -1>>(loops);
+      return middle<kWork, Form<0, -1>>(loops, block);
   }
 }
-
-// Products without sums that make one row of conclusions, all of them at once.
-template <typename T>
-class Alternatives {
- public:
-  // Whether there are some such, and no other products.
-  static bool fit(const Loops<T>* products, int count) {
-    if (count < 2 || count > kMost) return false;
-    return std::all_of(products, products + count, [&](const Loops<T>& own) {
-      return own.along && own.from == 0 && own.to == 0 && own.place == products->place && own.factors <= kMostFactors;
-    });
-  }
-
-  Alternatives(const Loops<T>* products, int count) : count_(count), place_(products->place) {
-    for (int p = 0; p < count_; ++p) {
-      const Loops<T>& own = products[p];
-      for (int f = 0; f < own.factors; ++f) {
-        at_[p][f] = own.walk[f].of(0), step_[p][f] = own.walk[f].inner;
-        to_[p][f] = const_cast<Vec<T>*>(at_[p][f]) + own.walk[f].to_share;
-      }
-      factors_[p] = own.factors, first_[p] = own.first[0], last_[p] = own.last[0];
-      begin_ = std::min(begin_, first_[p]), end_ = std::max(end_, last_[p] + 1);
-      all_from_ = std::max(all_from_, first_[p]), all_to_ = std::min(all_to_, last_[p] + 1);
-    }
-    if (all_from_ >= all_to_) all_from_ = all_to_ = begin_;
-  }
-
-  size_t place() const { return place_ + begin_; }
-  int size() const { return end_ - begin_; }
-
-  template <bool kAdds>
-  void compute(Vec<T>* values) const {
-    for_each_cell([&](ptrdiff_t m, auto has) {
-      Vec<T> own[kMost], best = all(-kInf<T>);
-      for (int p = 0; p < count_; ++p)
-        if (has(p)) best = larger<T>(best, own[p] = value(p, m));
-      if (kAdds) {
-        const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
-        Vec<T> sum{};
-        for (int p = 0; p < count_; ++p)
-          if (has(p)) sum += exponential(own[p] - reference);
-        best += logarithm(sum);
-      }
-      values[place_ + m] = best;
-    });
-  }
-
-  void share(const Vec<T>* reference, const Vec<T>* shares) const {
-    for_each_cell([&](ptrdiff_t m, auto has) {
-      for (int p = 0; p < count_; ++p) {
-        if (!has(p)) continue;
-        const Vec<T> weight = exponential(value(p, m) - reference[place_ + m]) * shares[place_ + m];
-        for (int f = 0; f < factors_[p]; ++f) to_[p][f][m * step_[p][f]] += weight;
-      }
-    });
-  }
-
- private:
-  static constexpr int kMost = 12, kMostFactors = 4;
-
-  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m) const {
-    Vec<T> result = at_[p][0][m * step_[p][0]];
-    for (int f = 1; f < factors_[p]; ++f) result += at_[p][f][m * step_[p][f]];
-    return result;
-  }
-
-  // Calls visit(place in the row, whether a product is there).
-  template <typename Visit>
-  STRUCTDEP_INLINE void for_each_cell(Visit visit) const {
-    const auto some = [&](ptrdiff_t m) { visit(m, [&](int p) { return first_[p] <= m && m <= last_[p]; }); };
-    for (ptrdiff_t m = begin_; m < all_from_; ++m) some(m);
-    for (ptrdiff_t m = all_from_; m < all_to_; ++m) visit(m, [](int) { return true; });
-    for (ptrdiff_t m = all_to_; m < end_; ++m) some(m);
-  }
-
-  int count_, factors_[kMost], first_[kMost], last_[kMost];
-  int begin_ = INT_MAX, end_ = INT_MIN, all_from_ = INT_MIN, all_to_ = INT_MAX;
-  ptrdiff_t place_, step_[kMost][kMostFactors];
-  const Vec<T>* at_[kMost][kMostFactors];
-  Vec<T>* to_[kMost][kMostFactors];
-};
 
 }  // namespace structdep

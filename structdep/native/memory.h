@@ -64,18 +64,17 @@ class Pool {
   size_t total_ = 0, lent_ = 0, most_ = 0;
 };
 
-// Room for vectors, from a pool.
-template <typename Vector>
+// Room for numbers, from a pool.
+template <typename T>
 class Room {
  public:
-  Room(Pool& pool, size_t vectors)
-      : pool_(pool), size_(vectors * sizeof(Vector) + kAlign), block_(pool.take(size_)) {}
+  Room(Pool& pool, size_t numbers) : pool_(pool), size_(numbers * sizeof(T) + kAlign), block_(pool.take(size_)) {}
   ~Room() { pool_.give(block_, size_); }
   Room(const Room&) = delete;
 
-  Vector* data() const {
+  T* data() const {
     const size_t address = reinterpret_cast<size_t>(block_.data);
-    return reinterpret_cast<Vector*>((address + kAlign - 1) / kAlign * kAlign);
+    return reinterpret_cast<T*>((address + kAlign - 1) / kAlign * kAlign);
   }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -56,43 +57,57 @@ struct Factor {
   std::vector<Place> places;
 };
 
-// Where the value of a factor is: a sum of nodes times weights, beside where its span begins, if it has such.
-struct Address {
-  int base = 0, weight[3] = {}, slot[3] = {};
+// How far from one cell to the next, for each position.
+struct Box {
+  ptrdiff_t base = 0, weight[3] = {};
+  ptrdiff_t at(int start, int end) const { return base + weight[0] * start + weight[1] * end; }
+};
+
+// Where the cells of an item on one side, or of a table, are, and the derivatives by them: `spans` says where those of a
+// span begin, in rows of those with one start, if there are such.
+struct Home {
+  Box value, share;
   const int* spans = nullptr;
-  int span_weight[2] = {}, span_slot[2] = {}, span_shift = 0;
-  int to_share = 0;   // from there to the derivative, in arrays of their own
-  bool lent = false;  // whether that lies where those of all spans do
+  int rows = 0;
+  bool lent = false;  // whether the derivatives lie where those of all spans do
+};
 
-  int linear(const Nodes& nodes) const {
-    int result = base;
-    for (int m = 0; m < 3; ++m) result += weight[m] * nodes.at[slot[m]];
-    return result;
-  }
+// Where a factor is: positions are nodes of slots, shifts are part of the home.
+struct Address : Home {
+  int slot[3] = {}, span_shift = 0;
+  ptrdiff_t step = 0;  // between neighbours in the last loop
+  int span_step = 0;
+
+  ptrdiff_t linear(const Nodes& nodes) const { return sum(value, nodes); }
+  ptrdiff_t share_linear(const Nodes& nodes) const { return sum(share, nodes); }
   const int* span(const Nodes& nodes) const {
-    return spans + span_weight[0] * nodes.at[span_slot[0]] + span_weight[1] * nodes.at[span_slot[1]] + span_shift;
+    static constexpr int kNowhere = 0;
+    return spans ? spans + rows * nodes.at[slot[0]] + nodes.at[slot[1]] + span_shift : &kNowhere;
   }
-  int of(const Nodes& nodes) const { return linear(nodes) + *span(nodes); }
+  ptrdiff_t of(const Nodes& nodes) const { return linear(nodes) + *span(nodes); }
+  ptrdiff_t share_of(const Nodes& nodes) const { return share_linear(nodes) + (lent ? 0 : *span(nodes)); }
 
-  void add(int which, Place place, int times) {
-    slot[which] = place.slot, weight[which] = times, base += place.shift * times;
-  }
-  int stride(int of) const {  // between neighbours in a slot
-    int result = 0;
-    for (int m = 0; m < 3; ++m) result += slot[m] == of ? weight[m] : 0;
+  ptrdiff_t stride(int with) const {  // between neighbours in a slot
+    ptrdiff_t result = 0;
+    for (int m = 0; m < 3; ++m) result += slot[m] == with ? value.weight[m] : 0;
     return result;
   }
-  int span_stride(int of) const {
-    return (span_slot[0] == of ? span_weight[0] : 0) + (span_slot[1] == of ? span_weight[1] : 0);
+  int span_stride(int with) const { return spans ? rows * (slot[0] == with) + (slot[1] == with) : 0; }
+
+ private:
+  ptrdiff_t sum(const Box& own, const Nodes& nodes) const {
+    ptrdiff_t result = own.base;
+    for (int m = 0; m < 3; ++m) result += own.weight[m] * nodes.at[slot[m]];
+    return result;
   }
 };
 
 struct Product {
   int number, side;
-  bool even;  // whether its factors lie at equal distances in the innermost loop
+  bool even;  // whether its factors lie at equal distances in the innermost loop, however spans are stored
   Nest nest;
   std::vector<Factor> factors;
-  std::vector<Address> addresses;  // of the factors, in a chart: first of those that vary in the innermost loop
+  std::vector<Address> addresses;  // of the factors, in a frame: first of those that vary in the innermost loop
   int varying = 0;
 };
 
@@ -104,7 +119,6 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
-  bool lent = false;              // whether it is, and yet its values are kept
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
   std::vector<Region> cells, axioms;
   bool assigned;
@@ -113,6 +127,7 @@ struct Item {
 
 struct Table {
   int positions;
+  bool ordered;  // whether it is read only at positions that stand in order
   std::vector<int> scores;  // of which it is the sum
 };
 
@@ -135,6 +150,7 @@ class ProgramReader {
     p.tables = list([this] {
       Table table;
       table.positions = number();
+      table.ordered = number() != 0;
       table.scores = list([this] { return number(); });
       return table;
     });

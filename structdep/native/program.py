@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise, starmap
 
 import numpy as np
 
@@ -74,10 +75,25 @@ class Encoder:
         read = {atom.symbol.name for term in terms for atom in term if not atom.is_item}
         return {name: number for number, name in enumerate(sorted(read | set(self.names)))}
 
+    @cached_property
+    def disordered(self) -> set[str]:
+        """Those whose positions do not always stand in order."""
+        return {
+            atom.symbol.name
+            for fold in (*self.folds, *self.plan.items)
+            for _, term, _, _, found in self.variants(fold)
+            for atom in term
+            if not atom.is_item and not all(starmap(found.are_in_order, pairwise(atom.positions)))
+        }
+
     def program(self) -> Numbers:
         arities = {name: arity for name, (_, arity) in self.plan.system.declared.items()}
         tables = [
-            [arities[name.split()[0]], *listed([self.names.index(part)] for part in name.split())]
+            [
+                arities[name.split()[0]],
+                int(name not in self.disordered),
+                *listed([self.names.index(part)] for part in name.split()),
+            ]
             for name in self.tables
         ]
         return [

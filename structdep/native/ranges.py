@@ -36,6 +36,11 @@ class Distances(dict[tuple[str, str], int]):
         distance = least + start.shift - end.shift
         self[pair] = max(distance, self.get(pair, distance))
 
+    def are_in_order(self, start: Position, end: Position) -> bool:
+        """Whether one position never lies behind the other."""
+        apart = 0 if start.name == end.name else self.get((start.name, end.name))
+        return apart is not None and apart + end.shift >= start.shift
+
     def close(self) -> bool:
         """Adds what follows. Returns whether it can be met."""
         names = sorted({name for pair in self for name in pair})

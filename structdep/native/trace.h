@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "chart.h"
@@ -25,24 +26,28 @@ class Random {
   uint64_t state_;
 };
 
-// Calls visit(nodes) for all nodes of the first so many loops of a product, those of the first loop slowest.
+// Calls visit() for all nodes of the first so many loops of a product, those of the first loop slowest.
 template <typename Visit>
-void for_each(const Nest& nest, size_t loops, Nodes& nodes, Visit visit, size_t depth = 0) {
-  if (depth == 0 && !nest.possible(nodes)) return;
-  if (depth == loops) return visit(nodes);
+void for_each_node(const Nest& nest, size_t depth, size_t loops, Nodes& nodes, Visit visit) {
   const Loop& loop = nest.loops[depth];
   const int last = loop.last(nodes);
   for (int node = loop.first(nodes); node <= last; ++node) {
     nodes.at[loop.slot] = node;
-    for_each(nest, loops, nodes, visit, depth + 1);
+    depth + 1 == loops ? visit() : for_each_node(nest, depth + 1, loops, nodes, visit);
   }
+}
+
+template <typename Visit>
+STRUCTDEP_INLINE void for_each(const Nest& nest, size_t loops, Nodes& nodes, Visit visit) {
+  if (nest.possible(nodes)) loops == 0 ? visit() : for_each_node(nest, 0, loops, nodes, visit);
 }
 
 template <typename T>
 class Sentence {
  public:
-  Sentence(Chart<T>& chart, int lane, int words) : program_(chart.program()), chart_(chart), lane_(lane) {
-    goal_.at[kLast] = words + program_.last;
+  Sentence(const Chart<T>& chart, int lane, int words)
+      : program_(chart.frame().program), cells_(chart.cells() + lane) {
+    nodes_.at[kLast] = words + program_.last;
   }
 
   T value(bool adds) {
@@ -53,158 +58,166 @@ class Sentence {
     return best + std::log(sum);
   }
 
-  // Adds the derivative of the goal's value to those of what it is made of.
-  void share(T value) {
-    Vec<T>* const shares = chart_.shares();
+  // Adds the derivative of the goal's value to those of what it is made of, which are here.
+  void share(T value, T* shares) {
     for_each_goal([&](const Product& product, T own) {
-      for (const Address& factor : product.addresses)
-        shares[factor.of(goal_) + factor.to_share][lane_] += std::exp(own - value);
+      for (const Address& factor : product.addresses) shares[factor.share_of(nodes_)] += std::exp(own - value);
     });
   }
 
-  // Calls use(score's table, nodes) for each that the derivation uses. The best one without `random`.
+  // Calls use(score's table, factor, nodes) for each that the derivation uses. The best one without `random`.
   template <typename Use>
   void trace(Random* random, Use use) {
-    std::vector<Cell> stack;
-    choose(program_.goal, kInner, goal_, random, stack, use);
-    while (!stack.empty()) {
-      const Cell cell = stack.back();
-      stack.pop_back();
-      if (Chart<T>::is_axiom(program_.items[cell.item], cell.side, cell.nodes)) continue;
-      choose(program_.items[cell.item].rules, cell.side, cell.nodes, random, stack, use);
+    const auto step = [&](const std::vector<Product>& products, int side) {
+      if (random ? draw(products, side, *random) : find_best(products, side)) follow(use);
+    };
+    stack_.reserve(4 * nodes_.at[kLast]);
+    step(program_.goal, kInner);
+    while (!stack_.empty()) {
+      const Cell cell = stack_.back();
+      stack_.pop_back();
+      nodes_.at[kStart] = cell.start, nodes_.at[kEnd] = cell.end, nodes_.at[kThird] = cell.third;
+      const Item& item = program_.items[cell.item];
+      if (!Chart<T>::is_axiom(item, cell.side, nodes_)) step(item.rules, cell.side);
     }
   }
 
  private:
   struct Cell {
-    int item, side;
-    Nodes nodes;
+    int item, side, start, end, third;
   };
-  // Products that differ in the node of one slot alone, from `first` on, and where their values begin in `values_`.
-  struct Segment {
-    const Product* product;
-    Nodes nodes;
-    int slot, first;
-    size_t begin;
+  // A product at a node of each of its loops, or, if that is the first of the last loop, all of these.
+  struct Choice {
+    const Product* product = nullptr;
+    int node[kSlots - kSummed];
+
+    Choice() = default;
+    Choice(const Product& product, const Nodes& nodes) : product(&product) {
+      for (size_t m = 0; m < product.nest.loops.size(); ++m) node[m] = nodes.at[product.nest.loops[m].slot];
+    }
+    void go_on(int places) {
+      if (places) node[product->nest.loops.size() - 1] += places;
+    }
+    bool before(const Choice& other) const {
+      const size_t loops = product->nest.loops.size();
+      return std::lexicographical_compare(node, node + loops, other.node, other.node + loops);
+    }
   };
 
-  T value_of(const Product& product, const Nodes& nodes) const {
+  T value_of(const Product& product) const {
     T result = 0;
-    for (const Address& own : product.addresses) result += chart_.cells()[own.of(nodes)][lane_];
+    for (const Address& own : product.addresses) result += cells_[own.of(nodes_)];
     return result;
   }
 
   template <typename Visit>
   void for_each_goal(Visit visit) {
     for (const Product& product : program_.goal)
-      for_each(product.nest, product.nest.loops.size(), goal_,
-               [&](const Nodes& nodes) { visit(product, value_of(product, nodes)); });
+      for_each(product.nest, product.nest.loops.size(), nodes_, [&] { visit(product, value_of(product)); });
   }
 
-  template <typename Use>
-  void choose(const std::vector<Product>& products, int side, const Nodes& at, Random* random, std::vector<Cell>& stack,
-              Use use) {
-    values_.clear(), segments_.clear();
-    for (const Product& product : products)
-      if (product.side == side) {
-        Nodes nodes = at;
-        const size_t outer = product.nest.loops.size() - !product.nest.loops.empty();
-        for_each(product.nest, outer, nodes, [&](Nodes& own) { list(product, own); });
-      }
-    if (values_.empty()) return;
-    const T most = *std::max_element(values_.begin(), values_.end());
-    const size_t chosen = random ? draw(most, *random) : std::find(values_.begin(), values_.end(), most) - values_.begin();
-    follow(random ? at_place(chosen) : leftmost(chosen, most), stack, use);
-  }
-
-  // Appends the values of a product for all nodes of its last loop, the others given.
-  void list(const Product& product, Nodes& nodes) {
-    if (product.nest.loops.empty()) {
-      segments_.push_back({&product, nodes, kLast, nodes.at[kLast], values_.size()});
-      return values_.push_back(value_of(product, nodes));
-    }
-    const Loop& loop = product.nest.loops.back();
-    const int first = loop.first(nodes), size = loop.last(nodes) - first + 1;
-    if (size <= 0) return;
-    chart_.walk(loops_, product, nodes, loop.slot, nullptr);
-    segments_.push_back({&product, nodes, loop.slot, first, values_.size()});
-    values_.resize(values_.size() + size);
-    T* const to = values_.data() + segments_.back().begin;
-    for (int f = 0; f < loops_.factors; ++f) {
-      const Walk<T>& walk = loops_.walk[f];
-      const T* const from = reinterpret_cast<const T*>(walk.at) + lane_;
-      for (int m = 0; m < size; ++m) {
-        const T own = from[(walk.middle * (first + m) + walk.span[walk.span_step * (first + m)]) * kLanes];
-        to[m] = f ? to[m] + own : own;
-      }
+  // Calls visit(product, size) where products begin that differ in the node of the last loop alone.
+  template <typename Visit>
+  STRUCTDEP_INLINE void for_each_line(const std::vector<Product>& products, int side, Visit visit) {
+    for (const Product& product : products) {
+      if (product.side != side) continue;
+      const std::vector<Loop>& loops = product.nest.loops;
+      for_each(product.nest, loops.size() - !loops.empty(), nodes_, [&] {
+        if (loops.empty()) return visit(product, 1);
+        const Loop& last = loops.back();
+        const int first = last.first(nodes_), size = last.last(nodes_) - first + 1;
+        nodes_.at[last.slot] = first;
+        if (size > 0) visit(product, size);
+      });
     }
   }
 
-  struct Chosen {
-    const Product* product;
-    Nodes nodes;
-    bool before(const Chosen& other) const {
-      return std::lexicographical_compare(nodes.at + kSummed, nodes.at + kSlots, other.nodes.at + kSummed,
-                                          other.nodes.at + kSlots);
+  // Calls visit(place, value) along such a line.
+  template <typename Visit>
+  STRUCTDEP_INLINE void for_each_value(const Product& product, int size, Visit visit) const {
+    const int factors = product.addresses.size();
+    Walk<T> walk[kFactors];
+    for (int f = 0; f < factors; ++f) {
+      const Address& own = product.addresses[f];
+      walk[f].at = cells_ + own.linear(nodes_), walk[f].middle = own.step;
+      walk[f].span = own.span(nodes_), walk[f].span_step = own.span_step;
     }
-  };
-
-  Chosen at_place(size_t place) const {
-    size_t m = segments_.size() - 1;
-    while (segments_[m].begin > place) --m;
-    Chosen result{segments_[m].product, segments_[m].nodes};
-    result.nodes.at[segments_[m].slot] = segments_[m].first + static_cast<int>(place - segments_[m].begin);
-    return result;
+    for (int m = 0; m < size; ++m) {
+      T value = *walk[0].of(m);
+      for (int f = 1; f < factors; ++f) value += *walk[f].of(m);
+      visit(m, value);
+    }
   }
 
-  // Of the products with a value, and with the number of the first of these, the one whose sums split leftmost.
-  Chosen leftmost(size_t place, T value) const {
-    Chosen best = at_place(place);
-    while ((place = std::find(values_.begin() + place + 1, values_.end(), value) - values_.begin()) < values_.size()) {
-      const Chosen other = at_place(place);
-      if (other.product->number != best.product->number) break;
-      if (other.before(best)) best = other;
-    }
-    return best;
+  // Of the products with the greatest value, and with the number of the first of these, the one whose sums split leftmost.
+  bool find_best(const std::vector<Product>& products, int side) {
+    T best = -kInf<T>;
+    chosen_.product = nullptr;
+    for_each_line(products, side, [&](const Product& product, int size) {
+      T own = -kInf<T>;
+      int place = 0;
+      if (size > 1 || products.size() > 1)
+        for_each_value(product, size, [&](int m, T value) {
+          if (value > own) own = value, place = m;
+        });
+      if (chosen_.product && own < best) return;
+      Choice choice(product, nodes_);
+      choice.go_on(place);
+      if (chosen_.product && own == best && !(product.number == chosen_.product->number && choice.before(chosen_))) return;
+      chosen_ = choice, best = own;
+    });
+    return chosen_.product;
   }
 
-  // The place of a product, drawn in proportion to e^value.
-  size_t draw(T most, Random& random) const {
+  // A product, drawn in proportion to e^value.
+  bool draw(const std::vector<Product>& products, int side, Random& random) {
+    values_.clear(), lines_.clear();
+    T most = -kInf<T>;
+    for_each_line(products, side, [&](const Product& product, int size) {
+      lines_.push_back({Choice(product, nodes_), size});
+      for_each_value(product, size, [&](int, T value) { values_.push_back(value), most = std::max(most, value); });
+    });
+    if (values_.empty()) return false;
     const auto weight = [&](T value) { return std::exp(static_cast<double>(value - most)); };
     double total = 0;
     for (const T value : values_) total += weight(value);
     double left = random.uniform() * total;
-    size_t last = 0;
+    int last = 0;
     for (size_t place = 0; place < values_.size(); ++place) {
       const double own = weight(values_[place]);
       if (own == 0) continue;
       last = place;
       if ((left -= own) < 0) break;
     }
-    return last;
+    size_t line = 0;
+    for (; last >= lines_[line].second; ++line) last -= lines_[line].second;
+    chosen_ = lines_[line].first;
+    chosen_.go_on(last);
+    return true;
   }
 
+  // On to the premises of the chosen product.
   template <typename Use>
-  void follow(const Chosen& chosen, std::vector<Cell>& stack, Use use) const {
-    for (const Factor& factor : chosen.product->factors) {
-      if (!factor.is_item) {
-        use(program_.tables[factor.number], factor, chosen.nodes);
-        continue;
-      }
-      Cell cell{factor.number, factor.side, {}};
-      cell.nodes.at[kLast] = chosen.nodes.at[kLast];
-      for (size_t m = 0; m < factor.places.size(); ++m) cell.nodes.at[kStart + m] = factor.places[m].of(chosen.nodes);
-      stack.push_back(cell);
+  void follow(Use use) {
+    const std::vector<Loop>& loops = chosen_.product->nest.loops;
+    for (size_t m = 0; m < loops.size(); ++m) nodes_.at[loops[m].slot] = chosen_.node[m];
+    for (const Factor& factor : chosen_.product->factors) {
+      const std::vector<Place>& places = factor.places;
+      if (factor.is_item)
+        stack_.push_back({factor.number, factor.side, places[0].of(nodes_), places[1].of(nodes_),
+                          places.size() > 2 ? places[2].of(nodes_) : 0});
+      else
+        use(program_.tables[factor.number], factor, nodes_);
     }
   }
 
   const Program& program_;
-  Chart<T>& chart_;
-  const int lane_;
-  Nodes goal_;
+  const T* const cells_;  // of this sentence
+  Nodes nodes_;           // of what is looked at
+  Choice chosen_;
+  std::vector<Cell> stack_;
   std::vector<T> values_;
-  std::vector<Segment> segments_;
-  Loops<T> loops_;
+  std::vector<std::pair<Choice, int>> lines_;  // with their sizes
 };
 
 }  // namespace structdep

@@ -1,4 +1,4 @@
-// Vectors of numbers, one of each sentence, and their exponentials and logarithms.
+// Vectors of numbers of cells beside each other, and their exponentials and logarithms.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace structdep {
 
-constexpr int kLanes = 8;  // sentences side by side
+constexpr int kLanes = 8;  // cells in a vector
 
 template <typename T>
 struct Types;
@@ -27,12 +27,23 @@ using Integer = typename Types<T>::Integer;
 template <typename T>
 struct Vectors {
   typedef T Number __attribute__((vector_size(kLanes * sizeof(T))));
+  typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
   typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T))));
 };
 template <typename T>
 using Vec = typename Vectors<T>::Number;
 template <typename T>
 using Mask = typename Vectors<T>::Whole;
+
+template <typename T>
+STRUCTDEP_INLINE Vec<T> load(const T* from) {
+  return *reinterpret_cast<const typename Vectors<T>::Anywhere*>(from);
+}
+
+template <typename T>
+STRUCTDEP_INLINE void store(T* to, Vec<T> x) {
+  *reinterpret_cast<typename Vectors<T>::Anywhere*>(to) = x;
+}
 
 template <typename T>
 constexpr T kInf = std::numeric_limits<T>::infinity();

@@ -1,0 +1,96 @@
+// Products without sums that make one row of conclusions, all of them at once.
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+
+#include "kernels.h"
+
+namespace structdep {
+
+template <typename T>
+class Alternatives {
+ public:
+  // Whether there are some such, and no other products.
+  static bool fit(const Loops<T>* products, int count) {
+    if (count < 2 || count > kMost) return false;
+    return std::all_of(products, products + count, [&](const Loops<T>& own) {
+      return (own.along || own.alone) && own.from == 0 && own.to == 0 && own.place == products->place &&
+             own.step == products->step && own.factors <= kMostFactors;
+    });
+  }
+
+  Alternatives(const Loops<T>* products, int count) : count_(count), along_(products->step), place_(products->place) {
+    for (int p = 0; p < count_; ++p) {
+      const Loops<T>& own = products[p];
+      for (int f = 0; f < own.factors; ++f) {
+        at_[p][f] = own.walk[f].of(0), step_[p][f] = own.walk[f].inner;
+        to_[p][f] = const_cast<T*>(at_[p][f]) + own.walk[f].to_share;
+      }
+      factors_[p] = own.factors, first_[p] = own.alone ? 0 : own.first[0], last_[p] = own.alone ? 0 : own.last[0];
+      begin_ = std::min(begin_, first_[p]), end_ = std::max(end_, last_[p] + 1);
+      all_from_ = std::max(all_from_, first_[p]), all_to_ = std::min(all_to_, last_[p] + 1);
+    }
+    if (all_from_ >= all_to_) all_from_ = all_to_ = begin_;
+  }
+
+  ptrdiff_t place() const { return place_ + begin_ * along_; }
+  int size() const { return end_ - begin_; }
+
+  template <bool kAdds>
+  void compute(T* values, int blocks) const {
+    for_each_cell(blocks, [&](ptrdiff_t m, ptrdiff_t block, auto has) {
+      Vec<T> own[kMost], best = all(-kInf<T>);
+      for (int p = 0; p < count_; ++p)
+        if (has(p)) best = larger<T>(best, own[p] = value(p, m, block));
+      if (kAdds) {
+        const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
+        Vec<T> sum{};
+        for (int p = 0; p < count_; ++p)
+          if (has(p)) sum += exponential(own[p] - reference);
+        best += logarithm(sum);
+      }
+      store(values + place_ + m * along_ + block, best);
+    });
+  }
+
+  void share(const T* reference, const T* shares, int blocks) const {
+    for_each_cell(blocks, [&](ptrdiff_t m, ptrdiff_t block, auto has) {
+      const ptrdiff_t place = place_ + m * along_ + block;
+      for (int p = 0; p < count_; ++p) {
+        if (!has(p)) continue;
+        const Vec<T> weight = exponential(value(p, m, block) - load(reference + place)) * load(shares + place);
+        for (int f = 0; f < factors_[p]; ++f) add(to_[p][f] + m * step_[p][f] + block, weight);
+      }
+    });
+  }
+
+ private:
+  static constexpr int kMost = 12, kMostFactors = 4;
+
+  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m, ptrdiff_t block) const {
+    Vec<T> result = load(at_[p][0] + m * step_[p][0] + block);
+    for (int f = 1; f < factors_[p]; ++f) result += load(at_[p][f] + m * step_[p][f] + block);
+    return result;
+  }
+
+  // Calls visit(place in the row, block, whether a product is there).
+  template <typename Visit>
+  STRUCTDEP_INLINE void for_each_cell(int blocks, Visit visit) const {
+    for (ptrdiff_t block = 0; block < blocks * kLanes; block += kLanes) {
+      const auto some = [&](ptrdiff_t m) { visit(m, block, [&](int p) { return first_[p] <= m && m <= last_[p]; }); };
+      for (ptrdiff_t m = begin_; m < all_from_; ++m) some(m);
+      for (ptrdiff_t m = all_from_; m < all_to_; ++m) visit(m, block, [](int) { return true; });
+      for (ptrdiff_t m = all_to_; m < end_; ++m) some(m);
+    }
+  }
+
+  int count_, factors_[kMost], first_[kMost], last_[kMost];
+  int begin_ = INT_MAX, end_ = INT_MIN, all_from_ = INT_MIN, all_to_ = INT_MAX;
+  ptrdiff_t along_, place_, step_[kMost][kMostFactors];
+  const T* at_[kMost][kMostFactors];
+  T* to_[kMost][kMostFactors];
+};
+
+}  // namespace structdep

@@ -1,0 +1,63 @@
+// Programs and frames of earlier calls: to read and to lay them out takes longer than to parse a short sentence.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "frame.h"
+
+namespace structdep {
+
+// A few of what was asked for last, each made once.
+template <typename Key, typename Made>
+class Kept {
+ public:
+  template <typename Make>
+  std::shared_ptr<const Made> get(const Key& key, Make make) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& one) { return one.first == key; });
+    if (found == kept_.end()) {
+      if (kept_.size() == kMost) kept_.pop_back();
+      found = kept_.insert(kept_.end(), {key, make()});
+    }
+    std::rotate(kept_.begin(), found, found + 1);
+    return kept_.front().second;
+  }
+
+ private:
+  static constexpr size_t kMost = 16;
+  std::mutex mutex_;
+  std::vector<std::pair<Key, std::shared_ptr<const Made>>> kept_;
+};
+
+// What a program is for, and how it is laid out for sentences of some lengths.
+class Rules {
+ public:
+  explicit Rules(const int32_t* numbers)
+      : program(ProgramReader(numbers).program()),
+        pairs_(std::all_of(program.items.begin(), program.items.end(), [](const Item& item) { return item.positions == 2; })),
+        shifts_(can_be_skewed(program)) {}
+
+  const Program program;
+
+  // The frame for so many sentences, the longest of which has so many nodes.
+  std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
+    const bool skewed = shifts_ && (pairs_ || nodes < kShort || sentences < kLanes * threads);
+    int beside = pairs_ ? kLanes : kLanes / 2;
+    while (beside > 1 && sentences < 2 * beside * threads) beside /= 2;
+    return frames_.get({nodes, beside, skewed, traced, differentiated},
+                       [&] { return std::make_shared<Frame>(program, nodes, beside, skewed, traced, differentiated); });
+  }
+
+ private:
+  static constexpr int kShort = 36;  // from there on it pays more that what belongs to a span lies together
+  const bool pairs_, shifts_;
+  mutable Kept<std::tuple<int, int, bool, bool, bool>, Frame> frames_;
+};
+
+}  // namespace structdep

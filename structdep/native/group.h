@@ -1,0 +1,207 @@
+// Sentences of a batch that are parsed together, from their scores to their values and uses.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "trace.h"
+
+namespace structdep {
+
+enum Want { kValue, kUses, kBest, kSample };
+
+// The rows of an array whose axes in front are those of the results, or have size 1, as `jax.vmap` leaves them.
+class Rows {
+ public:
+  Rows() = default;
+  Rows(const std::vector<int64_t>& axes, const std::vector<int64_t>& results) : results_(results), steps_(axes.size()) {
+    size_ = 1;
+    for (size_t m = axes.size(); m-- > 0;) {
+      steps_[m] = axes[m] == 1 ? 0 : size_;
+      size_ *= axes[m];
+    }
+  }
+
+  int64_t size() const { return size_; }
+  int64_t of(int64_t result) const {
+    int64_t row = 0;
+    for (size_t m = results_.size(); m-- > 0; result /= results_[m]) row += steps_[m] * (result % results_[m]);
+    return row;
+  }
+
+ private:
+  std::vector<int64_t> results_, steps_;
+  int64_t size_ = 0;
+};
+
+template <typename T>
+struct Given {  // an array of the batch
+  const T* data = nullptr;
+  Rows rows;
+};
+
+// A sentence is what is parsed once; results are those of sentences, or of several draws from each.
+template <typename T>
+struct Batch {
+  const Program& program;
+  bool adds;
+  Want want;
+  int words;  // that there is room for
+  std::vector<Given<T>> scores;
+  Given<int32_t> lengths;
+  Given<uint32_t> seeds;
+  T* values;
+  std::vector<T*> uses;        // of scores
+  int arc;                     // the number of the scores of which heads are wanted instead
+  int32_t* heads;
+  std::vector<std::vector<int64_t>> results;  // of each sentence
+
+  size_t nodes() const { return words + 1 + program.last; }
+  int length(int sentence) const { return lengths.data[lengths.rows.of(results[sentence][0])]; }
+  size_t size_of(int score) const {
+    size_t size = 1;
+    for (int m = 0; m < program.scores[score]; ++m) size *= nodes();
+    return size;
+  }
+};
+
+// Sentences that lie beside each other, from their scores to their values and uses.
+template <typename T>
+class Group {
+ public:
+  Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count)
+      : batch_(batch), frame_(frame), sentences_(sentences), count_(count), chart_(frame, nodes(), batch.adds) {}
+
+  void parse() {
+    for (int lane = 0; lane < count_; ++lane) read(lane);
+    chart_.fill();
+    for (int lane = 0; lane < count_; ++lane) finish(lane);
+    if (batch_.want == kUses) {
+      chart_.share();
+      for (int lane = 0; lane < count_; ++lane) write_shares(lane);
+      clear_shares();
+    }
+  }
+
+ private:
+  int nodes() const {
+    int words = 0;
+    for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.length(sentences_[lane]));
+    return std::min(words, batch_.words) + 1 + frame_.program.last;
+  }
+
+  const T* scores(int number, int lane) const {
+    const Given<T>& own = batch_.scores[number];
+    return own.data + batch_.size_of(number) * own.rows.of(batch_.results[sentences_[lane]][0]);
+  }
+
+  // Calls visit(place in the scores of a sentence, place in a table's box, step there, size) for pieces of both.
+  template <typename Visit>
+  void for_each_piece(const Table& table, const Box& box, Visit visit) const {
+    const int nodes = this->nodes(), all = batch_.nodes();
+    const ptrdiff_t step = box.weight[table.positions - 1];
+    if (table.positions == 1) return visit(0, box.base, step, nodes);
+    for (int one = 0; one < nodes; ++one) {
+      const ptrdiff_t row = box.base + box.weight[0] * one;
+      if (table.positions == 2) {
+        visit(one * all, row, step, nodes);
+        continue;
+      }
+      for (int other = frame_.skewed ? one : 0; other < nodes; ++other) {
+        const int third = frame_.skewed ? other : 0;
+        visit((one * all + other) * all + third, row + box.weight[1] * other + step * third, step, nodes - third);
+      }
+    }
+  }
+
+  void read(int lane) {
+    bool unsound = false;
+    for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
+      const Table& table = frame_.program.tables[number];
+      T* const to = chart_.cells() + lane;
+      for (size_t m = 0; m < table.scores.size(); ++m) {
+        const T* const from = scores(table.scores[m], lane);
+        for_each_piece(table, frame_.tables[number].value, [&](ptrdiff_t start, ptrdiff_t place, ptrdiff_t step, int size) {
+          for (int n = 0; n < size; ++n) {
+            const T own = from[start + n];
+            unsound |= own != own;
+            to[place + n * step] = m ? to[place + n * step] + own : own;
+          }
+        });
+      }
+    }
+    unsound_[lane] = unsound;
+  }
+
+  void finish(int lane) {
+    const int length = batch_.length(sentences_[lane]);
+    Sentence<T> sentence(chart_, lane, length);
+    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : sentence.value(batch_.adds);
+    for (const int64_t result : batch_.results[sentences_[lane]]) {
+      batch_.values[result] = value;
+      for (size_t score = 0; score < batch_.uses.size(); ++score)
+        std::fill_n(batch_.uses[score] + batch_.size_of(score) * result, batch_.size_of(score), T{0});
+      if (batch_.heads) {
+        int32_t* const heads = batch_.heads + batch_.words * result;
+        std::fill_n(heads, batch_.words, 0);
+        std::fill_n(heads, length, std::isfinite(value) ? 0 : -1);
+      }
+      if (std::isfinite(value) && batch_.want >= kBest) trace(sentence, result);
+    }
+    if (std::isfinite(value) && batch_.want == kUses) sentence.share(value, chart_.shares() + lane);
+  }
+
+  void trace(Sentence<T>& sentence, int64_t result) const {
+    std::unique_ptr<Random> random;
+    if (batch_.want == kSample) {
+      const uint32_t* const seed = batch_.seeds.data + 2 * batch_.seeds.rows.of(result);
+      random = std::make_unique<Random>(uint64_t{seed[0]} << 32 | seed[1]);
+    }
+    sentence.trace(random.get(), [&](const Table& table, const Factor& factor, const Nodes& nodes) {
+      if (batch_.heads) {
+        if (std::find(table.scores.begin(), table.scores.end(), batch_.arc) != table.scores.end())
+          batch_.heads[batch_.words * result + factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
+        return;
+      }
+      size_t place = 0;
+      for (const Place& p : factor.places) place = place * batch_.nodes() + p.of(nodes);
+      for (int score : table.scores) batch_.uses[score][batch_.size_of(score) * result + place] += 1;
+    });
+  }
+
+  void write_shares(int lane) {
+    if (unsound_[lane]) return;
+    for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
+      const Table& table = frame_.program.tables[number];
+      const T* const from = chart_.shares() + lane;
+      for (int score : table.scores)
+        for (const int64_t result : batch_.results[sentences_[lane]]) {
+          T* const to = batch_.uses[score] + batch_.size_of(score) * result;
+          for_each_piece(table, frame_.tables[number].share, [&](ptrdiff_t start, ptrdiff_t place, ptrdiff_t step, int size) {
+            for (int n = 0; n < size; ++n) to[start + n] += from[place + n * step];
+          });
+        }
+    }
+  }
+
+  void clear_shares() {
+    for (size_t number = 0; number < frame_.program.tables.size(); ++number)
+      for_each_piece(frame_.program.tables[number], frame_.tables[number].share,
+                     [&](ptrdiff_t, ptrdiff_t place, ptrdiff_t step, int size) {
+                       for (int n = 0; n < size; ++n) std::fill_n(chart_.shares() + place + n * step, frame_.sentences, T{0});
+                     });
+  }
+
+  const Batch<T>& batch_;
+  const Frame& frame_;
+  const int* sentences_;
+  const int count_;
+  Chart<T> chart_;
+  bool unsound_[kLanes] = {};
+};
+
+}  // namespace structdep
