@@ -194,7 +194,7 @@ class Chart {
     for (int m = 0; m < products_; ++m) {
       Loops<T>& loops = loops_[m];
       loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
-      for (int block = 0; block < blocks_; ++block) execute<kWork>(loops, block * kLanes);
+      execute<kWork>(loops, blocks_);
     }
   }
 

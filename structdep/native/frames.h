@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,23 +41,28 @@ class Rules {
  public:
   explicit Rules(const int32_t* numbers)
       : program(ProgramReader(numbers).program()),
-        pairs_(std::all_of(program.items.begin(), program.items.end(), [](const Item& item) { return item.positions == 2; })),
-        shifts_(can_be_skewed(program)) {}
+        shifts_(can_be_skewed(program)),
+        cubes_(std::count_if(program.items.begin(), program.items.end(),
+                             [](const Item& item) { return item.positions == 3 && !item.passing; }) +
+               std::count_if(program.tables.begin(), program.tables.end(),
+                             [](const Table& table) { return table.positions == 3; })) {}
 
   const Program program;
 
   // The frame for so many sentences, the longest of which has so many nodes.
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
-    const bool skewed = shifts_ && (pairs_ || nodes < kShort || sentences < kLanes * threads);
-    int beside = pairs_ ? kLanes : kLanes / 2;
+    int beside = cubes_ ? kLanes / 2 : kLanes;
     while (beside > 1 && sentences < 2 * beside * threads) beside /= 2;
+    const double size = cubes_ * std::pow(nodes, 3) * beside;
+    const bool skewed = shifts_ && (size < (differentiated ? kLarge / 5 : kLarge) || sentences < kLanes * threads);
     return frames_.get({nodes, beside, skewed, traced, differentiated},
                        [&] { return std::make_shared<Frame>(program, nodes, beside, skewed, traced, differentiated); });
   }
 
  private:
-  static constexpr int kShort = 36;  // from there on it pays more that what belongs to a span lies together
-  const bool pairs_, shifts_;
+  static constexpr double kLarge = 1e7;  // numbers: from there on it pays more that what belongs to a span lies together
+  const bool shifts_;
+  const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool, bool>, Frame> frames_;
 };
 

@@ -209,11 +209,12 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
       for (int f = 1; f < F::factors(loops); ++f) add(const_cast<T*>(runs[b].factor[f]) + loops.walk[f].to_share, total[b]);
 }
 
-// `block` is how far conclusions and factors lie behind those of the first spans.
+// Both loops, for so many vectors beside each other.
 template <Work kWork, typename F, typename T>
-void middle(const Loops<T>& loops, ptrdiff_t block) {
+void middle(const Loops<T>& loops, int blocks) {
   using Own = Run<T, F::kCount>;
-  const auto at = [&](ptrdiff_t node) {
+  const ptrdiff_t end = blocks * kLanes;
+  const auto at = [&](ptrdiff_t node, ptrdiff_t block) {
     Own run;
     run.first = std::max(loops.first[0], loops.first[1] + static_cast<int>(node));
     run.size = std::min(loops.last[0], loops.last[1] + static_cast<int>(node)) - run.first + 1;
@@ -226,69 +227,73 @@ void middle(const Loops<T>& loops, ptrdiff_t block) {
   int node = loops.from;
   if constexpr (kWork != Work::kAssign && kWork != Work::kPass && F::kVarying == 1) {
     if (loops.along && !loops.across) {
-      for (; node + kBeside - 1 <= loops.to; node += kBeside) {
-        Own runs[kBeside];
-        for (int b = 0; b < kBeside; ++b) {
-          runs[b] = at(node + b);
-          runs[b].size = std::max(runs[b].size, 0);
+      for (; node + kBeside - 1 <= loops.to; node += kBeside)
+        for (ptrdiff_t block = 0; block < end; block += kLanes) {
+          Own runs[kBeside];
+          for (int b = 0; b < kBeside; ++b) {
+            runs[b] = at(node + b, block);
+            runs[b].size = std::max(runs[b].size, 0);
+          }
+          inner_beside<kWork, F>(loops, runs);
         }
-        inner_beside<kWork, F>(loops, runs);
-      }
     }
   }
-  for (; node <= loops.to; ++node) {
-    const Own run = at(node);
-    if (run.size > 0) inner<kWork, F>(loops, run);
-  }
+  for (; node <= loops.to; ++node)
+    for (ptrdiff_t block = 0; block < end; block += kLanes) {
+      const Own run = at(node, block);
+      if (run.size > 0) inner<kWork, F>(loops, run);
+    }
 }
 
 // Where there is no inner loop: the nodes of the middle one lie apart.
 template <Work kWork, typename F, typename T>
-void middle_alone(const Loops<T>& loops, ptrdiff_t block) {
+void middle_alone(const Loops<T>& loops, int blocks) {
   Run<T, F::kCount> run;
   run.first = 0, run.size = 1;
   for (ptrdiff_t node = loops.from; node <= loops.to; ++node) {
-    run.place = loops.place + block + loops.across * node;
     const ptrdiff_t ahead = std::min<ptrdiff_t>(node + kAhead, loops.to);
-    for (int f = 0; f < F::factors(loops); ++f) {
-      run.factor[f] = loops.walk[f].of(node) + block;
-      const T* const next = loops.walk[f].of(ahead) + block;
-      __builtin_prefetch(next);
-      if constexpr (kWork == Work::kShare || kWork == Work::kPass) __builtin_prefetch(next + loops.walk[f].to_share, 1);
+    for (ptrdiff_t block = 0; block < blocks * kLanes; block += kLanes) {
+      run.place = loops.place + block + loops.across * node;
+      for (int f = 0; f < F::factors(loops); ++f) {
+        run.factor[f] = loops.walk[f].of(node) + block;
+        const T* const next = loops.walk[f].of(ahead) + block;
+        __builtin_prefetch(next);
+        if constexpr (kWork == Work::kShare || kWork == Work::kPass) __builtin_prefetch(next + loops.walk[f].to_share, 1);
+      }
+      inner<kWork, F>(loops, run);
     }
-    inner<kWork, F>(loops, run);
   }
 }
 
 template <Work kWork, typename T>
-void execute(const Loops<T>& loops, ptrdiff_t block) {
+void execute(const Loops<T>& loops, int blocks) {
   if (loops.alone) {
     switch (loops.factors) {
       case 1:
-        return middle_alone<kWork, Form<1, 0>>(loops, block);
+        return middle_alone<kWork, Form<1, 0>>(loops, blocks);
       case 2:
-        return middle_alone<kWork, Form<2, 0>>(loops, block);
+        return middle_alone<kWork, Form<2, 0>>(loops, blocks);
       default:
-        return middle_alone<kWork, Form<0, 0>>(loops, block);
+        return middle_alone<kWork, Form<0, 0>>(loops, blocks);
     }
   }
   switch (loops.factors > 3 ? 0 : loops.factors * 4 + loops.varying) {
     case 4:
-      return middle<kWork, Form<1, 0>>(loops, block);
+      return middle<kWork, Form<1, 0>>(loops, blocks);
     case 5:
-      return middle<kWork, Form<1, 1>>(loops, block);
+      return middle<kWork, Form<1, 1>>(loops, blocks);
     case 8:
-      return middle<kWork, Form<2, 0>>(loops, block);
+      return middle<kWork, Form<2, 0>>(loops, blocks);
     case 9:
-      return middle<kWork, Form<2, 1>>(loops, block);
+      return middle<kWork, Form<2, 1>>(loops, blocks);
     case 10:
-      return middle<kWork, Form<2, 2>>(loops, block);
+      return middle<kWork, Form<2, 2>>(loops, blocks);
     case 13:
-      return middle<kWork, Form<3, 1>>(loops, block);
+      return middle<kWork, Form<3, 1>>(loops, blocks);
     case 14:
-      return middle<kWork, Form<3, 2>>(loops, block);
+      return middle<kWork, Form<3, 2>>(loops, blocks);
     default:
-      return middle<kWork, Form<0, -1>>(loops, block);
+      return middle<kWork, Form<0, -1>>(loops, blocks);
   }
 }
 
