@@ -277,7 +277,7 @@ void execute(const Loops<T>& loops, int blocks) {
         return middle_alone<kWork, Form<0, 0>>(loops, blocks);
     }
   }
-  switch (loops.factors > 3 ? 0 : loops.factors * 4 + loops.varying) {
+  switch (std::min(loops.factors, 4) * 4 + loops.varying) {
     case 4:
       return middle<kWork, Form<1, 0>>(loops, blocks);
     case 5:
@@ -292,6 +292,10 @@ void execute(const Loops<T>& loops, int blocks) {
       return middle<kWork, Form<3, 1>>(loops, blocks);
     case 14:
       return middle<kWork, Form<3, 2>>(loops, blocks);
+    case 17:
+      return middle<kWork, Form<0, 1>>(loops, blocks);
+    case 18:
+      return middle<kWork, Form<0, 2>>(loops, blocks);
     default:
       return middle<kWork, Form<0, -1>>(loops, blocks);
   }
