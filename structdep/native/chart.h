@@ -11,6 +11,7 @@
 #include "kernels.h"
 #include "memory.h"
 #include "program.h"
+#include "sums.h"
 
 namespace structdep {
 
@@ -31,7 +32,12 @@ class Chart {
   void fill() {
     for (const Span& span : order()) {
       Nodes nodes = at(span);
-      for (size_t item = 0; item < items().size(); ++item) compute(item, nodes);
+      for (const Family& family : frame_.families) {
+        if (family.members.empty()) compute(family.items[0], nodes);
+        for_each_side(family, nodes, [&](const Sums<T>& sums) {
+          adds_ ? sums.template compute<true>(cells(), blocks_) : sums.template compute<false>(cells(), blocks_);
+        });
+      }
     }
   }
 
@@ -41,7 +47,10 @@ class Chart {
     for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
       fill_passing(*span);
       Nodes nodes = at(*span);
-      for (size_t item = items().size(); item-- > 0;) pull_back(item, nodes);
+      for (auto family = frame_.families.rbegin(); family != frame_.families.rend(); ++family) {
+        if (family->members.empty()) pull_back(family->items[0], nodes);
+        for_each_side(*family, nodes, [&](const Sums<T>& sums) { sums.share(cells(), shares(), blocks_); });
+      }
     }
   }
 
@@ -85,6 +94,14 @@ class Chart {
     nodes.at[kLast] = nodes_ - 1, nodes.at[kStart] = span.start, nodes.at[kEnd] = span.end;
     blocks_ = frame_.skewed ? ((nodes_ - span.end) * frame_.sentences + kLanes - 1) / kLanes : 1;
     return nodes;
+  }
+
+  template <typename Visit>
+  void for_each_side(const Family& family, const Nodes& nodes, Visit visit) const {
+    if (family.members.empty()) return;
+    const bool exterior = items()[family.items[0]].exterior;
+    for (int side = exterior ? kBefore : kInner; side <= (exterior ? kBehind : kInner); ++side)
+      visit(Sums<T>(frame_, family, side, nodes));
   }
 
   // Again the items that are read at their own span alone, which share their memory with those of other spans.

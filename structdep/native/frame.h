@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <cstdint>
 #include <new>
 #include <utility>
 #include <vector>
@@ -16,6 +17,15 @@
 #include "vectors.h"
 
 namespace structdep {
+
+// Items that are sums of items at their own positions: members are numbers of `items`, first the leaves, then the sums.
+// An item alone that is none is the only leaf.
+struct Family {
+  static constexpr size_t kMost = 80;
+  std::vector<int> items;
+  size_t leaves = 0;
+  std::vector<std::vector<uint8_t>> members;  // of each sum
+};
 
 class Frame {
  public:
@@ -28,7 +38,7 @@ class Frame {
     for (const Table& table : program.tables) tables.push_back(lay_out(table));
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
-      item.passing &= !(traced && item.ruled) && !(differentiated && has_sums(item));
+      item.passing &= !(traced && item.ruled) && !(differentiated && (has_sums(item) || item.products.size() > 1));
       lay_out(item, lent);
     }
     for (Product& product : program.goal) resolve(product);
@@ -36,12 +46,14 @@ class Frame {
       for (Product& product : item.products) resolve(product);
       for (Product& product : item.rules) resolve(product);
     }
+    find_families();
   }
 
   Program program;
   const int nodes, sentences;  // of a sentence, and beside each other
   const bool skewed;
   std::vector<Home> tables;
+  std::vector<Family> families;  // in the order in which they can be computed
 
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
@@ -66,6 +78,60 @@ class Frame {
     return std::any_of(item.products.begin(), item.products.end(), [&](const Product& product) {
       return std::any_of(product.nest.loops.begin(), product.nest.loops.end(), is_sum);
     });
+  }
+
+  // Whether it is a sum of others at its positions.
+  bool is_sum(const Item& item) const {
+    return item.positions == 3 && item.axioms.empty() && item.products.size() > 1 &&
+           std::all_of(item.products.begin(), item.products.end(), [&](const Product& product) {
+             const Factor& only = product.factors[0];
+             const std::vector<Place>& at = only.places;
+             return product.factors.size() == 1 && only.is_item && only.side == product.side && at.size() == 3 &&
+                    at[0].is(kStart) && at[1].is(kEnd) && at[2].is(kThird) && product.nest.loops.size() == 1 &&
+                    program.items[only.number].exterior == item.exterior;
+           });
+  }
+
+  // Sums are computed as soon as the first of them can be, with all others that can be then.
+  void find_families() {
+    std::vector<bool> done(program.items.size());
+    for (size_t first = 0; first < program.items.size(); ++first) {
+      if (done[first]) continue;
+      Family own;
+      std::vector<int> sums;
+      const auto is_ready = [&](const Product& product) {
+        const int number = product.factors[0].number;
+        return done[number] || has(sums, number);
+      };
+      for (size_t number = first; number < program.items.size(); ++number) {
+        const Item& item = program.items[number];
+        if (!done[number] && is_sum(item) && std::all_of(item.products.begin(), item.products.end(), is_ready))
+          sums.push_back(number);
+      }
+      if (sums.size() < 2 || sums[0] != static_cast<int>(first)) sums.clear();
+      for (const int sum : sums)
+        for (const Product& product : program.items[sum].products)
+          if (const int number = product.factors[0].number; done[number] && !has(own.items, number)) own.items.push_back(number);
+      if (own.items.size() + sums.size() > Family::kMost) own.items.clear(), sums.clear();
+      if (sums.empty()) own.items = {static_cast<int>(first)};
+      own.leaves = own.items.size();
+      own.items.insert(own.items.end(), sums.begin(), sums.end());
+      for (const int sum : sums) {
+        own.members.emplace_back();
+        for (const Product& product : program.items[sum].products) {
+          const size_t member = std::find(own.items.begin(), own.items.end(), product.factors[0].number) - own.items.begin();
+          if (!has(own.members.back(), member)) own.members.back().push_back(member);
+        }
+        done[sum] = true;
+      }
+      done[first] = true;
+      families.push_back(own);
+    }
+  }
+
+  template <typename Number>
+  static bool has(const std::vector<Number>& numbers, size_t number) {
+    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
   }
 
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.

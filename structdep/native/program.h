@@ -18,6 +18,7 @@ struct Nodes {  // the node in each slot
 struct Place {  // a node, counted from that of a slot
   int slot, shift;
   int of(const Nodes& nodes) const { return nodes.at[slot] + shift; }
+  bool is(int other) const { return slot == other && shift == 0; }
 };
 
 struct Condition {

@@ -69,6 +69,12 @@ STRUCTDEP_INLINE To bits(From x) {
   return both.to;
 }
 
+// x where the mask is set, else 0.
+template <typename T>
+STRUCTDEP_INLINE Vec<T> where(Mask<T> mask, Vec<T> x) {
+  return bits<Vec<T>>(bits<Mask<T>>(x) & mask);
+}
+
 // e^x for x <= 0, or little more; 0 below the least normal number.
 STRUCTDEP_INLINE Vec<float> exponential(Vec<float> x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to whole numbers

@@ -1,0 +1,159 @@
+// Items that are sums of others at their own positions, all of them at once: no exponential is computed twice.
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "frame.h"
+#include "vectors.h"
+
+namespace structdep {
+
+template <typename T>
+class Sums {
+ public:
+  // Of a family, at a span, on one side.
+  Sums(const Frame& frame, const Family& family, int side, const Nodes& nodes)
+      : family_(family), size_(family.items.size()), leaves_(family.leaves), step_(frame.step(family.items[0])) {
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    for (size_t m = 0; m < size_; ++m) {
+      const int number = family.items[m];
+      row_[m] = frame.row(number, side, start, end), share_[m] = frame.share_row(number, side, start, end);
+      first_[m] = INT_MAX, last_[m] = INT_MIN;
+      for (const Region& region : frame.program.items[number].cells)
+        if (region.side == side && region.nest.possible(nodes))
+          first_[m] = region.nest.loops[0].first(nodes), last_[m] = region.nest.loops[0].last(nodes);
+      begin_ = std::min(begin_, first_[m]), end_ = std::max(end_, last_[m]);
+    }
+  }
+
+  template <bool kAdds>
+  void compute(T* cells, int blocks) const {
+    for_each_cell(blocks, [&](ptrdiff_t at, Cell& cell) {
+      Vec<T>* const value = cell.value;
+      const Vec<T> reference = look(cells + at, cell);
+      if (kAdds) raise(cell, reference);
+      for (int n = cell.leaves; n < cell.size; ++n) {
+        const size_t k = cell.here[n];
+        value[k] = kAdds ? reference + logarithm(cell.power[k]) : greatest(k, value);
+        if (const Mask<T> few = cell.power[k] < kTiny; kAdds && !none<T>(few))
+          if (const Vec<T> best = greatest(k, value); !none<T>(few & (best > -kInf<T>))) value[k] = exactly(k, best, value);
+        store(cells + row_[k] + at, value[k]);
+      }
+    });
+  }
+
+  // From the shares of sums, which are zero again, to those of leaves.
+  void share(const T* cells, T* shares, int blocks) const {
+    Vec<T> own[Family::kMost], rise[Family::kMost];
+    for_each_cell(blocks, [&](ptrdiff_t at, Cell& cell) {
+      Mask<T> any{};
+      for (int n = cell.leaves; n < cell.size; ++n) {
+        T* const from = shares + share_[cell.here[n]] + at;
+        own[cell.here[n]] = load(from), any |= own[cell.here[n]] != 0;
+        store(from, Vec<T>{});
+      }
+      if (none<T>(any)) return;
+      raise(cell, look(cells + at, cell));
+      std::fill_n(rise, size_, Vec<T>{});
+      for (int n = cell.size; n-- > cell.leaves;) {
+        const size_t k = cell.here[n];
+        const Mask<T> has = own[k] != 0, direct = has & !(cell.power[k] >= kTiny);
+        if (!none<T>(direct)) share_exactly(k, cells + at, shares + at, cell, direct, own);
+        rise[k] += where<T>(has & ~direct, own[k] / cell.power[k]);
+        for (const size_t m : members(k)) rise[m] += rise[k];
+      }
+      for (int n = 0; n < cell.leaves; ++n) {
+        const size_t m = cell.here[n];
+        T* const to = shares + share_[m] + at;
+        store(to, load(to) + where<T>(rise[m] != 0, cell.power[m] * rise[m]));
+      }
+    });
+  }
+
+ private:
+  static constexpr T kTiny = T(1e-20);  // what is less, relative to the greatest leaf, is computed for itself
+
+  // What is there, first the leaves; the values, and their exponentials relative to the greatest.
+  struct Cell {
+    int leaves = 0, size = 0;
+    uint8_t here[Family::kMost];
+    Vec<T> value[Family::kMost], power[Family::kMost];
+
+    bool has(size_t m) const { return std::find(here, here + size, m) != here + size; }
+  };
+
+  const std::vector<uint8_t>& members(size_t k) const { return family_.members[k - leaves_]; }
+
+  template <typename Visit>
+  STRUCTDEP_INLINE void for_each_cell(int blocks, Visit visit) const {
+    Cell cell;
+    for (int x = begin_; x <= end_; ++x) {
+      cell.leaves = cell.size = 0;
+      for (size_t m = 0; m < size_; ++m) {
+        const bool is_here = first_[m] <= x && x <= last_[m];
+        cell.here[cell.size] = m;
+        cell.size += is_here, cell.leaves += is_here && m < leaves_;
+        if (!is_here) cell.value[m] = all(-kInf<T>), cell.power[m] = Vec<T>{};
+      }
+      for (int block = 0; block < blocks; ++block) visit(x * step_ + block * kLanes, cell);
+    }
+  }
+
+  // The values of leaves. Returns the greatest, or 0 where that is -inf.
+  STRUCTDEP_INLINE Vec<T> look(const T* cells, Cell& cell) const {
+    Vec<T> best = all(-kInf<T>);
+    for (int n = 0; n < cell.leaves; ++n) {
+      const size_t m = cell.here[n];
+      best = larger<T>(best, cell.value[m] = load(cells + row_[m]));
+    }
+    return best == -kInf<T> ? Vec<T>{} : best;
+  }
+
+  // The exponentials of leaves, and their sums.
+  STRUCTDEP_INLINE void raise(Cell& cell, Vec<T> reference) const {
+    for (int n = 0; n < cell.leaves; ++n) cell.power[cell.here[n]] = exponential(cell.value[cell.here[n]] - reference);
+    for (int n = cell.leaves; n < cell.size; ++n) {
+      Vec<T> sum{};
+      for (const size_t m : members(cell.here[n])) sum += cell.power[m];
+      cell.power[cell.here[n]] = sum;
+    }
+  }
+
+  STRUCTDEP_INLINE Vec<T> greatest(size_t k, const Vec<T>* value) const {
+    Vec<T> best = all(-kInf<T>);
+    for (const size_t m : members(k)) best = larger<T>(best, value[m]);
+    return best;
+  }
+
+  Vec<T> exactly(size_t k, Vec<T> best, const Vec<T>* value) const {
+    const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
+    Vec<T> sum{};
+    for (const size_t m : members(k)) sum += exponential(value[m] - reference);
+    return best + logarithm(sum);
+  }
+
+  void share_exactly(size_t k, const T* cells, T* shares, const Cell& cell, Mask<T> direct, Vec<T>* own) const {
+    for (const size_t m : members(k)) {
+      if (!cell.has(m)) continue;
+      const Vec<T> weight = exponential(load(cells + row_[m]) - load(cells + row_[k]));
+      const Vec<T> part = where<T>(direct, weight * own[k]);
+      if (m < leaves_)
+        store(shares + share_[m], load(shares + share_[m]) + part);
+      else
+        own[m] += part;
+    }
+  }
+
+  const Family& family_;
+  const size_t size_, leaves_;
+  const ptrdiff_t step_;
+  ptrdiff_t row_[Family::kMost], share_[Family::kMost];
+  int first_[Family::kMost], last_[Family::kMost];  // where each is
+  int begin_ = INT_MAX, end_ = INT_MIN;             // and any
+};
+
+}  // namespace structdep
