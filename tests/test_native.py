@@ -58,6 +58,42 @@ def test_values_uses_and_best_trees_are_those_of_xla(system: DeductionSystem) ->
 
 
 @needs_it
+def test_many_long_sentences_have_the_marginals_of_each_alone() -> None:
+    """Charts of many are laid out by sentences, those of one by the starts of its spans."""
+    batch, words = 8 * (os.cpu_count() or 1), 48
+    scores = np.random.default_rng(0).normal(size=(batch, words + 1, words + 1)).astype(np.float32)
+    lengths = np.random.default_rng(1).integers(words // 2, words + 1, batch)
+    for system in (sd.charts.mhk(4), sd.charts.mh4_trees()):
+        together = sd.marginals(system, scores, lengths)
+        for place in (0, batch // 2, batch - 1):
+            alone = sd.marginals(system, scores[place], lengths[place])
+            np.testing.assert_allclose(together[place], alone, atol=2e-5)
+            np.testing.assert_allclose(alone[:, 1 : lengths[place] + 1].sum(0), 1, atol=1e-4)
+
+
+@needs_it
+def test_scores_that_are_never_read_are_looked_at_all_the_same() -> None:
+    system = sd.charts.mhk(4, transitions=True)
+    given = some(system, 2)
+    tables = given.tables | {"la:full": given.tables["la:full"].at[0, 5, 3, 1].set(jnp.nan)}
+    value = native.run(run_by_xla, system, sd.LogSum(), "value", tables, jnp.full(2, WORDS), None)[0]
+    assert np.isnan(value).tolist() == [True, False]
+
+
+@needs_it
+def test_sums_of_what_differs_by_far_are_exact() -> None:
+    """Exponentials relative to the likeliest state of a span vanish: scores are forced to states that are unlikely."""
+    scores = np.random.default_rng(0).normal(scale=60, size=(5, 9, 9)).astype(np.float32)
+    for scale in (1, 10):
+        given = problem(sd.charts.mh4_trees(), scores * scale, np.array([8, 8, 7, 6, 8]))
+        arguments = sd.charts.mh4_trees(), sd.LogSum(), "uses", given.tables, given.lengths
+        expected, expected_uses = run_by_xla(*arguments)
+        value, uses = native.run(run_by_xla, *arguments, None)
+        np.testing.assert_allclose(value, expected, rtol=1e-6)
+        np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-3)
+
+
+@needs_it
 def test_double_precision() -> None:
     with jax.enable_x64(True):
         given = some(sd.charts.mhk(4), 5, np.float64)

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "kernels.h"
+#include "preparation.h"
 
 namespace structdep {
 
@@ -13,17 +14,19 @@ template <typename T>
 class Alternatives {
  public:
   // Whether there are some such, and no other products.
-  static bool fit(const Loops<T>* products, int count) {
-    if (count < 2 || count > kMost) return false;
-    return std::all_of(products, products + count, [&](const Loops<T>& own) {
-      return (own.along || own.alone) && own.from == 0 && own.to == 0 && own.place == products->place &&
-             own.step == products->step && own.factors <= kMostFactors;
+  static bool fit(const Preparation<T>& products) {
+    if (products.size() < 2 || products.size() > kMost) return false;
+    const Loops<T>& first = *products.begin();
+    return std::all_of(products.begin(), products.end(), [&](const Loops<T>& own) {
+      return (own.along || own.alone) && own.from == 0 && own.to == 0 && own.place == first.place &&
+             own.step == first.step && own.factors <= kMostFactors;
     });
   }
 
-  Alternatives(const Loops<T>* products, int count) : count_(count), along_(products->step), place_(products->place) {
+  explicit Alternatives(const Preparation<T>& products)
+      : count_(products.size()), along_(products.begin()->step), place_(products.begin()->place) {
     for (int p = 0; p < count_; ++p) {
-      const Loops<T>& own = products[p];
+      const Loops<T>& own = products.begin()[p];
       for (int f = 0; f < own.factors; ++f) {
         at_[p][f] = own.walk[f].of(0), step_[p][f] = own.walk[f].inner;
         to_[p][f] = const_cast<T*>(at_[p][f]) + own.walk[f].to_share;

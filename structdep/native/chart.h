@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <climits>
 #include <memory>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "frame.h"
 #include "kernels.h"
 #include "memory.h"
+#include "preparation.h"
 #include "program.h"
 #include "sums.h"
 
@@ -20,7 +20,11 @@ class Chart {
  public:
   // Of sentences with up to so many nodes.
   Chart(const Frame& frame, int nodes, bool adds)
-      : frame_(frame), nodes_(nodes), adds_(adds), values_(value_pool, frame.size() + kRows * beside_size()) {}
+      : frame_(frame),
+        nodes_(nodes),
+        adds_(adds),
+        values_(value_pool, frame.size() + kRows * beside_size()),
+        products_(frame) {}
 
   const Frame& frame() const { return frame_; }
   T* cells() const { return values_.data(); }
@@ -66,7 +70,6 @@ class Chart {
   }
 
  private:
-  static constexpr int kNone = -1;
   static constexpr int kPieces = 16;  // of an item and a span: one for each side and axiom
   static constexpr int kRows = 3;     // that lie beside the cells of an item while it is computed
   struct Piece {                      // cells at equal distances
@@ -149,13 +152,13 @@ class Chart {
         for_each_cell(own, count, clear);
         return for_each_cell(given, axioms, [&](ptrdiff_t at) { store(cells + at, Vec<T>{}); });
       }
-    prepare(number, nodes);
-    if (count == 1 && Alternatives<T>::fit(loops_.data(), products_)) {
-      const Alternatives<T> products(loops_.data(), products_);
+    products_.find(number, nodes, cells, nullptr);
+    if (count == 1 && Alternatives<T>::fit(products_)) {
+      const Alternatives<T> products(products_);
       if (products.place() == own[0].first && products.size() == own[0].size)
         return adds_ ? products.template compute<true>(cells, blocks_) : products.template compute<false>(cells, blocks_);
     }
-    if (!(item.assigned && products_ == 1 && is_whole(own, count))) for_each_cell(own, count, clear);
+    if (!(item.assigned && products_.size() == 1 && is_whole(own, count))) for_each_cell(own, count, clear);
     if (item.assigned) return run_all<Work::kAssign>();
     run_all<Work::kMax>();
     if (adds_) add_up(own, count);
@@ -163,7 +166,7 @@ class Chart {
 
   // Whether the only product has a value in all of these cells.
   bool is_whole(const Piece* own, int count) const {
-    const Loops<T>& loops = loops_[0];
+    const Loops<T>& loops = *products_.begin();
     return count == 1 && own->size == 1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]);
   }
 
@@ -200,78 +203,17 @@ class Chart {
       store(shares + at, Vec<T>{});
     });
     if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
-    prepare(number, nodes);
-    if (Alternatives<T>::fit(loops_.data(), products_))
-      return Alternatives<T>(loops_.data(), products_).share(reference, share, blocks_);
+    products_.find(number, nodes, this->cells(), this->shares());
+    if (Alternatives<T>::fit(products_))
+      return Alternatives<T>(products_).share(reference, share, blocks_);
     return item.assigned ? run_all<Work::kPass>() : run_all<Work::kShare>();
   }
 
   template <Work kWork>
   void run_all() {
-    for (int m = 0; m < products_; ++m) {
-      Loops<T>& loops = loops_[m];
+    for (Loops<T>& loops : products_) {
       loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
       execute<kWork>(loops, blocks_);
-    }
-  }
-
-  // Finds the loops of an item's products at a span.
-  void prepare(int number, Nodes& nodes) {
-    products_ = 0;
-    for (const Product& product : items()[number].products)
-      if (product.nest.possible(nodes)) prepare(number, product, nodes, 0);
-  }
-
-  // The loops of a product but for the last two are taken here; one that varies at unequal distances is no inner loop.
-  void prepare(int number, const Product& product, Nodes& nodes, size_t depth) {
-    const std::vector<Loop>& nest = product.nest.loops;
-    const size_t outer = nest.size() - (product.even && !nest.empty());
-    if (depth + 1 < outer) {
-      const int last = nest[depth].last(nodes);
-      for (int node = nest[depth].first(nodes); node <= last; ++node) {
-        nodes.at[nest[depth].slot] = node;
-        prepare(number, product, nodes, depth + 1);
-      }
-      return;
-    }
-    const Loop* const middle = outer ? &nest[outer - 1] : nullptr;
-    const Loop* const inner = outer < nest.size() ? &nest[outer] : nullptr;
-    const int from = middle ? middle->first(nodes) : 0, to = middle ? middle->last(nodes) : 0;
-    if (from > to) return;
-    if (products_ == static_cast<int>(loops_.size())) loops_.emplace_back();
-    Loops<T>& loops = loops_[products_];
-    loops.value = cells(), loops.from = from, loops.to = to;
-    walk(loops, product, nodes, middle ? middle->slot : kNone, inner);
-    const ptrdiff_t step = frame_.step(number);
-    loops.step = loops.along ? step : 0, loops.across = middle && middle->slot == kThird ? step : 0;
-    loops.place = frame_.row(number, product.side, nodes.at[kStart], nodes.at[kEnd]) + step * nodes.at[kThird];
-    ++products_;
-  }
-
-  // How the factors of a product lie along the nodes in the slot of its middle loop, and along those of the inner one.
-  void walk(Loops<T>& loops, const Product& product, Nodes& nodes, int middle, const Loop* inner) const {
-    const int slot = inner ? inner->slot : kNone;
-    if (middle != kNone) nodes.at[middle] = 0;
-    if (inner) {
-      nodes.at[slot] = 0;
-      loops.first[0] = loops.first[1] = INT_MIN / 2, loops.last[0] = loops.last[1] = INT_MAX / 2;
-      for (const Place& p : inner->least) {
-        int& bound = loops.first[p.slot == middle];
-        bound = std::max(bound, p.of(nodes));
-      }
-      for (const Place& p : inner->most) {
-        int& bound = loops.last[p.slot == middle];
-        bound = std::min(bound, p.of(nodes));
-      }
-    }
-    loops.alone = !inner, loops.along = slot == kThird;
-    loops.factors = product.addresses.size(), loops.varying = product.varying;
-    for (int f = 0; f < loops.factors; ++f) {
-      const Address& own = product.addresses[f];
-      const T* const place = cells() + own.linear(nodes);
-      const int* const span = own.span(nodes);
-      const ptrdiff_t to_share = shares_ ? shares_->data() + own.share_linear(nodes) - place - (own.lent ? *span : 0) : 0;
-      loops.walk[f] = {place, own.stride(slot), own.stride(middle), span, own.span_stride(middle), to_share};
     }
   }
 
@@ -280,8 +222,8 @@ class Chart {
   const bool adds_;
   Room<T> values_;
   std::unique_ptr<Room<T>> shares_;
-  std::vector<Loops<T>> loops_;  // of the products of the current item at its span, so many as these are
-  int products_ = 0, blocks_ = 1;
+  Preparation<T> products_;  // of the current item at its span
+  int blocks_ = 1;
   ptrdiff_t row_ = 0;
 };
 

@@ -8,24 +8,15 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
-#include <cstdint>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "families.h"
 #include "program.h"
 #include "vectors.h"
 
 namespace structdep {
-
-// Items that are sums of items at their own positions: members are numbers of `items`, first the leaves, then the sums.
-// An item alone that is none is the only leaf.
-struct Family {
-  static constexpr size_t kMost = 80;
-  std::vector<int> items;
-  size_t leaves = 0;
-  std::vector<std::vector<uint8_t>> members;  // of each sum
-};
 
 class Frame {
  public:
@@ -46,7 +37,7 @@ class Frame {
       for (Product& product : item.products) resolve(product);
       for (Product& product : item.rules) resolve(product);
     }
-    find_families();
+    families = find_families(program);
   }
 
   Program program;
@@ -78,60 +69,6 @@ class Frame {
     return std::any_of(item.products.begin(), item.products.end(), [&](const Product& product) {
       return std::any_of(product.nest.loops.begin(), product.nest.loops.end(), is_sum);
     });
-  }
-
-  // Whether it is a sum of others at its positions.
-  bool is_sum(const Item& item) const {
-    return item.positions == 3 && item.axioms.empty() && item.products.size() > 1 &&
-           std::all_of(item.products.begin(), item.products.end(), [&](const Product& product) {
-             const Factor& only = product.factors[0];
-             const std::vector<Place>& at = only.places;
-             return product.factors.size() == 1 && only.is_item && only.side == product.side && at.size() == 3 &&
-                    at[0].is(kStart) && at[1].is(kEnd) && at[2].is(kThird) && product.nest.loops.size() == 1 &&
-                    program.items[only.number].exterior == item.exterior;
-           });
-  }
-
-  // Sums are computed as soon as the first of them can be, with all others that can be then.
-  void find_families() {
-    std::vector<bool> done(program.items.size());
-    for (size_t first = 0; first < program.items.size(); ++first) {
-      if (done[first]) continue;
-      Family own;
-      std::vector<int> sums;
-      const auto is_ready = [&](const Product& product) {
-        const int number = product.factors[0].number;
-        return done[number] || has(sums, number);
-      };
-      for (size_t number = first; number < program.items.size(); ++number) {
-        const Item& item = program.items[number];
-        if (!done[number] && is_sum(item) && std::all_of(item.products.begin(), item.products.end(), is_ready))
-          sums.push_back(number);
-      }
-      if (sums.size() < 2 || sums[0] != static_cast<int>(first)) sums.clear();
-      for (const int sum : sums)
-        for (const Product& product : program.items[sum].products)
-          if (const int number = product.factors[0].number; done[number] && !has(own.items, number)) own.items.push_back(number);
-      if (own.items.size() + sums.size() > Family::kMost) own.items.clear(), sums.clear();
-      if (sums.empty()) own.items = {static_cast<int>(first)};
-      own.leaves = own.items.size();
-      own.items.insert(own.items.end(), sums.begin(), sums.end());
-      for (const int sum : sums) {
-        own.members.emplace_back();
-        for (const Product& product : program.items[sum].products) {
-          const size_t member = std::find(own.items.begin(), own.items.end(), product.factors[0].number) - own.items.begin();
-          if (!has(own.members.back(), member)) own.members.back().push_back(member);
-        }
-        done[sum] = true;
-      }
-      done[first] = true;
-      families.push_back(own);
-    }
-  }
-
-  template <typename Number>
-  static bool has(const std::vector<Number>& numbers, size_t number) {
-    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
   }
 
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
@@ -207,13 +144,9 @@ class Frame {
         for (Box* box : {&own.value, &own.share}) box->base += box->weight[m] * shift;
         if (m < 2) own.span_shift += (m ? 1 : own.rows) * shift;
       }
-      if (!product.nest.loops.empty()) {
-        own.step = own.stride(product.nest.loops.back().slot);
-        own.span_step = own.span_stride(product.nest.loops.back().slot);
-      }
+      own.set_steps(product.nest, product.even |= skewed);
       product.addresses.push_back(own);
     }
-    product.even |= skewed;
     if (!product.even) return;
     const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
                                              [](const Address& own) { return own.step != 0; });
@@ -228,28 +161,5 @@ class Frame {
   std::vector<int> spans_[4];  // where the cells of a span begin, of each kind of items with three positions
   int cells_[4] = {};          // how many they have
 };
-
-// Whether the rules of a program hold wherever they are shifted to, and each item lies within its span.
-inline bool can_be_skewed(const Program& program) {
-  const auto is_edge = [](const Place& place) { return place.slot == kRoot || place.slot == kLast; };
-  const auto has_edge = [&](const std::vector<Place>& places) { return std::any_of(places.begin(), places.end(), is_edge); };
-  const auto shifts = [&](const Nest& nest) {
-    return std::none_of(nest.conditions.begin(), nest.conditions.end(), [](const Condition& c) {
-             return c.least > 0 && ((c.start == kRoot && c.end == kStart) || (c.start == kEnd && c.end == kLast));
-           }) &&
-           std::none_of(nest.loops.begin(), nest.loops.end(), [&](const Loop& l) { return has_edge(l.least) || has_edge(l.most); });
-  };
-  const auto region_shifts = [&](const Region& region) { return shifts(region.nest); };
-  const auto product_shifts = [&](const Product& product) {
-    return shifts(product.nest) && std::none_of(product.factors.begin(), product.factors.end(),
-                                                [&](const Factor& factor) { return has_edge(factor.places); });
-  };
-  return std::all_of(program.items.begin(), program.items.end(), [&](const Item& item) {
-           return !item.exterior && std::all_of(item.cells.begin(), item.cells.end(), region_shifts) &&
-                  std::all_of(item.axioms.begin(), item.axioms.end(), region_shifts) &&
-                  std::all_of(item.products.begin(), item.products.end(), product_shifts);
-         }) &&
-         std::all_of(program.tables.begin(), program.tables.end(), [](const Table& t) { return t.positions < 3 || t.ordered; });
-}
 
 }  // namespace structdep

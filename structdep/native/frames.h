@@ -36,6 +36,29 @@ class Kept {
   std::vector<std::pair<Key, std::shared_ptr<const Made>>> kept_;
 };
 
+// Whether the rules of a program hold wherever they are shifted to, and each item lies within its span.
+inline bool can_be_skewed(const Program& program) {
+  const auto is_edge = [](const Place& place) { return place.slot == kRoot || place.slot == kLast; };
+  const auto has_edge = [&](const std::vector<Place>& places) { return std::any_of(places.begin(), places.end(), is_edge); };
+  const auto shifts = [&](const Nest& nest) {
+    return std::none_of(nest.conditions.begin(), nest.conditions.end(), [](const Condition& c) {
+             return c.least > 0 && ((c.start == kRoot && c.end == kStart) || (c.start == kEnd && c.end == kLast));
+           }) &&
+           std::none_of(nest.loops.begin(), nest.loops.end(), [&](const Loop& l) { return has_edge(l.least) || has_edge(l.most); });
+  };
+  const auto region_shifts = [&](const Region& region) { return shifts(region.nest); };
+  const auto product_shifts = [&](const Product& product) {
+    return shifts(product.nest) && std::none_of(product.factors.begin(), product.factors.end(),
+                                                [&](const Factor& factor) { return has_edge(factor.places); });
+  };
+  return std::all_of(program.items.begin(), program.items.end(), [&](const Item& item) {
+           return !item.exterior && std::all_of(item.cells.begin(), item.cells.end(), region_shifts) &&
+                  std::all_of(item.axioms.begin(), item.axioms.end(), region_shifts) &&
+                  std::all_of(item.products.begin(), item.products.end(), product_shifts);
+         }) &&
+         std::all_of(program.tables.begin(), program.tables.end(), [](const Table& t) { return t.positions < 3 || t.ordered; });
+}
+
 // What a program is for, and how it is laid out for sentences of some lengths.
 class Rules {
  public:

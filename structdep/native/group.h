@@ -125,6 +125,8 @@ class Group {
       T* const to = chart_.cells() + lane;
       for (size_t m = 0; m < table.scores.size(); ++m) {
         const T* const from = scores(table.scores[m], lane);
+        if (frame_.skewed && table.positions == 3)  // of which not all is read
+          unsound |= std::any_of(from, from + batch_.size_of(table.scores[m]), [](T own) { return own != own; });
         for_each_piece(table, frame_.tables[number].value, [&](ptrdiff_t start, ptrdiff_t place, ptrdiff_t step, int size) {
           for (int n = 0; n < size; ++n) {
             const T own = from[start + n];

@@ -27,7 +27,7 @@ using Integer = typename Types<T>::Integer;
 template <typename T>
 struct Vectors {
   typedef T Number __attribute__((vector_size(kLanes * sizeof(T))));
-  typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
+  typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T))));
   typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T))));
 };
 template <typename T>

@@ -1,0 +1,62 @@
+// The two innermost loops over a product, as they are found for an item at a span.
+#pragma once
+
+#include <cstddef>
+
+#include "vectors.h"
+
+namespace structdep {
+
+constexpr int kFactors = 8;  // of a product, at most
+
+// Where a factor is when both loops are at node 0, and how far it goes with each node of the inner and the middle loop.
+template <typename T>
+struct Walk {
+  const T* at;
+  ptrdiff_t inner, middle;
+  const int* span;  // where its span begins
+  int span_step;    // of the middle loop
+  ptrdiff_t to_share;  // from the factor to the derivative by it
+
+  STRUCTDEP_INLINE const T* of(ptrdiff_t node) const { return at + middle * node + span[span_step * node]; }
+};
+
+// Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
+template <typename T>
+struct Loops {
+  bool alone;        // whether there is no inner loop
+  bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
+  ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
+  int from, to, first[2], last[2];
+  ptrdiff_t place;                // of the conclusion at node 0
+  T *value, *sum;                 // of conclusions: the greatest product, and the sum of exponentials
+  const T *reference, *share;     // what exponents are relative to, and the derivative by conclusions
+  int factors, varying;
+  Walk<T> walk[kFactors];
+};
+
+// The inner loop at one node of the middle one: conclusions from `place` on, and its factors' places.
+template <typename T, int kCount>
+struct Run {
+  static constexpr int kSize = kCount;
+  ptrdiff_t place;
+  int first, size;
+  const T* factor[kCount];
+};
+
+// How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.
+template <int kFactorsKnown, int kVaryingKnown>
+struct Form {
+  static constexpr int kCount = kFactorsKnown ? kFactorsKnown : kFactors;
+  template <typename T>
+  static STRUCTDEP_INLINE int factors(const Loops<T>& loops) {
+    return kFactorsKnown ? kFactorsKnown : loops.factors;
+  }
+  static constexpr int kVarying = kVaryingKnown;
+  template <typename T>
+  static STRUCTDEP_INLINE int varying(const Loops<T>& loops) {
+    return kVaryingKnown >= 0 ? kVaryingKnown : loops.varying;
+  }
+};
+
+}  // namespace structdep
