@@ -28,9 +28,10 @@ bool has(const std::vector<Number>& numbers, size_t number) {
 inline bool is_sum(const Program& program, const Item& item) {
   return item.positions == 3 && item.axioms.empty() && item.products.size() > 1 &&
          std::all_of(item.products.begin(), item.products.end(), [&](const Product& product) {
+           if (product.factors.size() != 1) return false;
            const Factor& only = product.factors[0];
            const std::vector<Place>& at = only.places;
-           return product.factors.size() == 1 && only.is_item && only.side == product.side && at.size() == 3 &&
+           return only.is_item && only.side == product.side && at.size() == 3 &&
                   at[0].is(kStart) && at[1].is(kEnd) && at[2].is(kThird) && product.nest.loops.size() == 1 &&
                   program.items[only.number].exterior == item.exterior;
          });
