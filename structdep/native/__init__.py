@@ -58,10 +58,10 @@ def _run(
     key: jax.Array | None,
 ) -> Answer:
     """The value, and the uses, as those of `structdep.systems.run`. They are differentiated again `by_xla`."""
-    shapes = {} if want == "value" else {name: table.shape[1:] for name, table in tables.items()}
-    dtype = jnp.result_type(*tables.values())
-    value, *uses = _call(system, semiring, want, tables, lengths, key, [shapes[name] for name in sorted(shapes)], dtype)
-    return value, dict(zip(sorted(shapes), uses, strict=True))
+    names = sorted(tables)
+    shapes = [] if want == "value" else [tables[name].shape[1:] for name in names]
+    value, *uses = _call(system, semiring, want, tables, lengths, key, shapes)
+    return value, dict(zip(names, uses, strict=False))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -76,7 +76,7 @@ def heads(
     """The heads in the "best" derivation, or a "sample": int32 `[batch, words]`, -1 if there is none, 0 in padding."""
     words = tables["arc"].shape[-1] - 1 - system.last
     tables = jax.lax.stop_gradient(tables)
-    return _call(system, semiring, want, tables, lengths, key, [(words,)], jnp.int32)[1]
+    return _call(system, semiring, want, tables, lengths, key, [(words,)], heads=True)[1]
 
 
 def _call(
@@ -87,9 +87,9 @@ def _call(
     lengths: jax.Array,
     key: jax.Array | None,
     shapes: list[tuple[int, ...]],
-    result: Any,
+    heads: bool = False,
 ) -> tuple[jax.Array, ...]:
-    """The value of each sentence, and arrays of these shapes: of uses, or, in whole numbers, of heads."""
+    """The value of each sentence, and arrays of these shapes: of uses, or of heads."""
     names = tuple(sorted(tables))
     dtype = jnp.result_type(*tables.values())
     own = [tables[name].astype(dtype) for name in names]
@@ -98,12 +98,13 @@ def _call(
         "program": program(system, names),
         "adds": not semiring.idempotent,
         "want": np.int32(WANTS.index(want)),
-        "arc": np.int32(names.index("arc") if result == jnp.int32 else -1),
+        "arc": np.int32(names.index("arc") if heads else -1),
     }
 
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         batch = arrays[len(own)].shape
-        results = [jax.ShapeDtypeStruct(batch, dtype), *(jax.ShapeDtypeStruct((*batch, *s), result) for s in shapes)]  # type: ignore[no-untyped-call]
+        wanted = [(batch, dtype), *(((*batch, *shape), jnp.int32 if heads else dtype) for shape in shapes)]
+        results = [jax.ShapeDtypeStruct(*one) for one in wanted]  # type: ignore[no-untyped-call]
         return tuple(jax.ffi.ffi_call(library.TARGET, results, vmap_method="expand_dims")(*arrays, **numbers))
 
     return tuple(_where_they_are(call, *own, lengths, *seeds))

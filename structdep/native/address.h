@@ -21,6 +21,12 @@ struct Home {
   const int* spans = nullptr;
   int rows = 0;
   bool lent = false;  // whether the derivatives lie where those of all spans do
+
+  // Those at a span: that of a third position is so many steps further.
+  ptrdiff_t row(int start, int end) const { return value.at(start, end) + (spans ? spans[start * rows + end] : 0); }
+  ptrdiff_t share_row(int start, int end) const {
+    return share.at(start, end) + (spans && !lent ? spans[start * rows + end] : 0);
+  }
 };
 
 // Where a factor is: positions are nodes of slots, shifts are part of the home.

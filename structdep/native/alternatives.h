@@ -48,7 +48,7 @@ class Alternatives {
       for (int p = 0; p < count_; ++p)
         if (has(p)) best = larger<T>(best, own[p] = value(p, m, block));
       if (kAdds) {
-        const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
+        const Vec<T> reference = finite<T>(best);
         Vec<T> sum{};
         for (int p = 0; p < count_; ++p)
           if (has(p)) sum += exponential(own[p] - reference);

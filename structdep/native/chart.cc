@@ -108,7 +108,7 @@ ffi::Error run(ffi::ThreadPool& pool, ffi::Span<const int32_t> numbers, bool add
   static Kept<std::vector<int32_t>, Rules> known;
   const auto rules = known.get({numbers.begin(), numbers.end()}, [&] { return std::make_shared<Rules>(numbers.begin()); });
   Batch<T> batch{rules->program, adds, want};
-  batch.arc = arc, batch.heads = nullptr;
+  batch.arc = arc;
   const ffi::AnyBuffer values = **rets.get<ffi::AnyBuffer>(0);
   const Axes results = in_front(values, 0);
   Axes parsed(results.size(), 1);  // the axes along which there is more to parse than one sentence
@@ -132,7 +132,10 @@ ffi::Error run(ffi::ThreadPool& pool, ffi::Span<const int32_t> numbers, bool add
   const int64_t count = values.element_count();
   for (size_t m = 1; m < rets.size(); ++m) {
     void* const data = (*rets.get<ffi::AnyBuffer>(m))->untyped_data();
-    arc < 0 ? batch.uses.push_back(static_cast<T*>(data)) : void(batch.heads = static_cast<int32_t*>(data));
+    if (arc < 0)
+      batch.uses.push_back(static_cast<T*>(data));
+    else
+      batch.heads = static_cast<int32_t*>(data);
   }
   const Rows sentences(parsed, results);
   batch.results.resize(count ? sentences.size() : 0);

@@ -37,7 +37,10 @@ class Chart {
     for (const Span& span : order()) {
       Nodes nodes = at(span);
       for (const Family& family : frame_.families) {
-        if (family.members.empty()) compute(family.items[0], nodes);
+        if (family.members.empty()) {
+          compute(family.items[0], nodes);
+          continue;
+        }
         for_each_side(family, nodes, [&](const Sums<T>& sums) {
           adds_ ? sums.template compute<true>(cells(), blocks_) : sums.template compute<false>(cells(), blocks_);
         });
@@ -52,7 +55,10 @@ class Chart {
       fill_passing(*span);
       Nodes nodes = at(*span);
       for (auto family = frame_.families.rbegin(); family != frame_.families.rend(); ++family) {
-        if (family->members.empty()) pull_back(family->items[0], nodes);
+        if (family->members.empty()) {
+          pull_back(family->items[0], nodes);
+          continue;
+        }
         for_each_side(*family, nodes, [&](const Sums<T>& sums) { sums.share(cells(), shares(), blocks_); });
       }
     }
@@ -60,13 +66,9 @@ class Chart {
 
   // Whether an axiom gives a cell on this side.
   static bool is_axiom(const Item& item, int side, const Nodes& nodes) {
-    for (const Region& axiom : item.axioms) {
-      if (axiom.side != side || !axiom.nest.possible(nodes)) continue;
-      if (axiom.nest.loops.empty()) return true;
-      const Loop& third = axiom.nest.loops[0];
-      if (third.first(nodes) <= nodes.at[kThird] && nodes.at[kThird] <= third.last(nodes)) return true;
-    }
-    return false;
+    return std::any_of(item.axioms.begin(), item.axioms.end(), [&](const Region& axiom) {
+      return axiom.side == side && axiom.thirds(nodes).has(nodes.at[kThird]);
+    });
   }
 
  private:
@@ -101,7 +103,6 @@ class Chart {
 
   template <typename Visit>
   void for_each_side(const Family& family, const Nodes& nodes, Visit visit) const {
-    if (family.members.empty()) return;
     const bool exterior = items()[family.items[0]].exterior;
     for (int side = exterior ? kBefore : kInner; side <= (exterior ? kBehind : kInner); ++side)
       visit(Sums<T>(frame_, family, side, nodes));
@@ -118,15 +119,11 @@ class Chart {
   int pieces(int number, const std::vector<Region>& regions, const Nodes& nodes, Piece* found) const {
     const ptrdiff_t step = frame_.step(number);
     int count = 0;
-    for (const Region& region : regions) {
-      if (!region.nest.possible(nodes)) continue;
-      Piece own{frame_.row(number, region.side, nodes.at[kStart], nodes.at[kEnd]), 1, 0};
-      if (!region.nest.loops.empty()) {
-        const int first = region.nest.loops[0].first(nodes);
-        own = {own.first + step * first, region.nest.loops[0].last(nodes) - first + 1, step};
+    for (const Region& region : regions)
+      if (const Range thirds = region.thirds(nodes); thirds.size()) {
+        const ptrdiff_t row = frame_.home(number, region.side).row(nodes.at[kStart], nodes.at[kEnd]);
+        found[count++] = {row + step * thirds.first, thirds.size(), step};
       }
-      if (own.size > 0) found[count++] = own;
-    }
     return count;
   }
 
@@ -177,7 +174,7 @@ class Chart {
     T *const reference = beside(0), *const sum = beside(1);
     for_each_cell(own, count, [&](ptrdiff_t at) {
       const Vec<T> best = load(cells + at);
-      store(reference + at, best == -kInf<T> ? Vec<T>{} : best);
+      store(reference + at, finite<T>(best));
       store(sum + at, Vec<T>{});
     });
     run_all<Work::kSum>();
@@ -192,8 +189,9 @@ class Chart {
     if (!count) return;
     row_ = own[0].first;
     T *const reference = beside(0), *const share = beside(2);
-    const int side = item.cells[0].side, start = nodes.at[kStart], end = nodes.at[kEnd];
-    T* const shares = this->shares() + frame_.share_row(number, side, start, end) - frame_.row(number, side, start, end);
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    const Home& home = frame_.home(number, item.cells[0].side);
+    T* const shares = this->shares() + home.share_row(start, end) - home.row(start, end);
     Mask<T> any{};
     for_each_cell(own, count, [&](ptrdiff_t at) {
       const Vec<T> value = load(cells + at), given = load(shares + at);

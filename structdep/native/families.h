@@ -37,6 +37,39 @@ inline bool is_sum(const Program& program, const Item& item) {
          });
 }
 
+// The sums, from this item on, of what is done and of each other.
+inline std::vector<int> sums_of(const Program& program, const std::vector<bool>& done, size_t first) {
+  std::vector<int> sums;
+  const auto is_known = [&](const Product& product) {
+    const int number = product.factors[0].number;
+    return done[number] || has(sums, number);
+  };
+  for (size_t number = first; number < program.items.size(); ++number) {
+    const Item& item = program.items[number];
+    if (!done[number] && is_sum(program, item) && std::all_of(item.products.begin(), item.products.end(), is_known))
+      sums.push_back(number);
+  }
+  return sums;
+}
+
+inline Family family_of(const Program& program, const std::vector<int>& sums) {
+  Family own;
+  for (const int sum : sums)
+    for (const Product& product : program.items[sum].products)
+      if (const int number = product.factors[0].number; !has(sums, number) && !has(own.items, number))
+        own.items.push_back(number);
+  own.leaves = own.items.size();
+  own.items.insert(own.items.end(), sums.begin(), sums.end());
+  for (const int sum : sums) {
+    std::vector<uint8_t>& members = own.members.emplace_back();
+    for (const Product& product : program.items[sum].products) {
+      const size_t member = std::find(own.items.begin(), own.items.end(), product.factors[0].number) - own.items.begin();
+      if (!has(members, member)) members.push_back(member);
+    }
+  }
+  return own;
+}
+
 // The families of a program, in the order in which they can be computed: sums with all others that can be computed then.
 inline std::vector<Family> find_families(const Program& program) {
   std::vector<Family> families;
@@ -44,33 +77,10 @@ inline std::vector<Family> find_families(const Program& program) {
   for (size_t first = 0; first < program.items.size(); ++first) {
     if (done[first]) continue;
     Family own;
-    std::vector<int> sums;
-    const auto is_ready = [&](const Product& product) {
-      const int number = product.factors[0].number;
-      return done[number] || has(sums, number);
-    };
-    for (size_t number = first; number < program.items.size(); ++number) {
-      const Item& item = program.items[number];
-      if (!done[number] && is_sum(program, item) && std::all_of(item.products.begin(), item.products.end(), is_ready))
-        sums.push_back(number);
-    }
-    if (sums.size() < 2 || sums[0] != static_cast<int>(first)) sums.clear();
-    for (const int sum : sums)
-      for (const Product& product : program.items[sum].products)
-        if (const int number = product.factors[0].number; done[number] && !has(own.items, number)) own.items.push_back(number);
-    if (own.items.size() + sums.size() > Family::kMost) own.items.clear(), sums.clear();
-    if (sums.empty()) own.items = {static_cast<int>(first)};
-    own.leaves = own.items.size();
-    own.items.insert(own.items.end(), sums.begin(), sums.end());
-    for (const int sum : sums) {
-      own.members.emplace_back();
-      for (const Product& product : program.items[sum].products) {
-        const size_t member = std::find(own.items.begin(), own.items.end(), product.factors[0].number) - own.items.begin();
-        if (!has(own.members.back(), member)) own.members.back().push_back(member);
-      }
-      done[sum] = true;
-    }
-    done[first] = true;
+    if (const std::vector<int> sums = sums_of(program, done, first); sums.size() > 1 && sums[0] == static_cast<int>(first))
+      own = family_of(program, sums);
+    if (own.members.empty() || own.items.size() > Family::kMost) own = {{static_cast<int>(first)}, 1, {}};
+    for (size_t m = own.members.empty() ? 0 : own.leaves; m < own.items.size(); ++m) done[own.items[m]] = true;
     families.push_back(own);
   }
   return families;

@@ -50,15 +50,7 @@ class Frame {
   size_t share_size() const { return share_size_ + kLanes; }
   size_t of_one_span() const { return (skewed ? plane_ : row_ + kLanes) + kLanes; }  // between cells of an item at most
 
-  // Where an item's cells at a span are, and the derivatives: that of a third position is so many steps further.
-  ptrdiff_t row(int number, int side, int start, int end) const {
-    const Home& own = home(number, side);
-    return own.value.at(start, end) + (own.spans ? own.spans[start * own.rows + end] : 0);
-  }
-  ptrdiff_t share_row(int number, int side, int start, int end) const {
-    const Home& own = home(number, side);
-    return own.share.at(start, end) + (own.spans && !own.lent ? own.spans[start * own.rows + end] : 0);
-  }
+  const Home& home(int number, int side) const { return homes_[number * kSides + side]; }  // of an item
   ptrdiff_t step(int number) const { return program.items[number].positions < 3 ? 0 : skewed ? row_ : kLanes; }
 
  private:
@@ -135,6 +127,7 @@ class Frame {
   }
 
   void resolve(Product& product) const {
+    product.even |= skewed;
     for (const Factor& factor : product.factors) {
       Address own;
       static_cast<Home&>(own) = factor.is_item ? home(factor.number, factor.side) : tables[factor.number];
@@ -144,7 +137,7 @@ class Frame {
         for (Box* box : {&own.value, &own.share}) box->base += box->weight[m] * shift;
         if (m < 2) own.span_shift += (m ? 1 : own.rows) * shift;
       }
-      own.set_steps(product.nest, product.even |= skewed);
+      own.set_steps(product.nest, product.even);
       product.addresses.push_back(own);
     }
     if (!product.even) return;
@@ -152,8 +145,6 @@ class Frame {
                                              [](const Address& own) { return own.step != 0; });
     product.varying = static_cast<int>(fixed - product.addresses.begin());
   }
-
-  const Home& home(int number, int side) const { return homes_[number * kSides + side]; }
 
   ptrdiff_t row_, plane_;
   size_t size_ = 0, share_size_ = 0;

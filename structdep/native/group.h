@@ -56,8 +56,8 @@ struct Batch {
   Given<uint32_t> seeds;
   T* values;
   std::vector<T*> uses;        // of scores
-  int arc;                     // the number of the scores of which heads are wanted instead
-  int32_t* heads;
+  int32_t* heads = nullptr;    // wanted instead, of the scores of this number
+  int arc = -1;
   std::vector<std::vector<int64_t>> results;  // of each sentence
 
   size_t nodes() const { return words + 1 + program.last; }
@@ -74,7 +74,7 @@ template <typename T>
 class Group {
  public:
   Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count)
-      : batch_(batch), frame_(frame), sentences_(sentences), count_(count), chart_(frame, nodes(), batch.adds) {}
+      : batch_(batch), frame_(frame), sentences_(sentences), count_(count), nodes_(longest()), chart_(frame, nodes_, batch.adds) {}
 
   void parse() {
     for (int lane = 0; lane < count_; ++lane) read(lane);
@@ -88,7 +88,7 @@ class Group {
   }
 
  private:
-  int nodes() const {
+  int longest() const {  // nodes of the longest sentence
     int words = 0;
     for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.length(sentences_[lane]));
     return std::min(words, batch_.words) + 1 + frame_.program.last;
@@ -102,7 +102,7 @@ class Group {
   // Calls visit(place in the scores of a sentence, place in a table's box, step there, size) for pieces of both.
   template <typename Visit>
   void for_each_piece(const Table& table, const Box& box, Visit visit) const {
-    const int nodes = this->nodes(), all = batch_.nodes();
+    const int nodes = nodes_, all = batch_.nodes();
     const ptrdiff_t step = box.weight[table.positions - 1];
     if (table.positions == 1) return visit(0, box.base, step, nodes);
     for (int one = 0; one < nodes; ++one) {
@@ -201,7 +201,7 @@ class Group {
   const Batch<T>& batch_;
   const Frame& frame_;
   const int* sentences_;
-  const int count_;
+  const int count_, nodes_;
   Chart<T> chart_;
   bool unsound_[kLanes] = {};
 };

@@ -29,11 +29,6 @@ STRUCTDEP_INLINE Vec<T> times(const Loops<T>& loops, const R& run, ptrdiff_t m, 
   return result;
 }
 
-template <typename T>
-STRUCTDEP_INLINE void add(T* to, Vec<T> x) {
-  store(to, load(to) + x);
-}
-
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE void maximize(const Loops<T>& loops, const R& run) {
   const Vec<T> rest = fixed<F>(loops, run);

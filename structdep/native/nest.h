@@ -20,6 +20,12 @@ struct Place {  // a node, counted from that of a slot
   bool is(int other) const { return slot == other && shift == 0; }
 };
 
+struct Range {  // of nodes, both ends included
+  int first = 0, last = -1;
+  int size() const { return std::max(last - first + 1, 0); }
+  bool has(int node) const { return first <= node && node <= last; }
+};
+
 struct Condition {
   int start, end, least;
 };

@@ -54,7 +54,7 @@ class Preparation {
     walk(loops, product, nodes, middle ? middle->slot : kNone, inner);
     const ptrdiff_t step = frame_.step(number);
     loops.step = loops.along ? step : 0, loops.across = middle && middle->slot == kThird ? step : 0;
-    loops.place = frame_.row(number, product.side, nodes.at[kStart], nodes.at[kEnd]) + step * nodes.at[kThird];
+    loops.place = frame_.home(number, product.side).row(nodes.at[kStart], nodes.at[kEnd]) + step * nodes.at[kThird];
     ++size_;
   }
 

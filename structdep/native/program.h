@@ -27,6 +27,12 @@ struct Product {
 struct Region {  // where an item exists, or an axiom holds, on one side
   int side;
   Nest nest;
+
+  // The third positions at a span; that of two positions is 0.
+  Range thirds(const Nodes& nodes) const {
+    if (!nest.possible(nodes)) return {};
+    return nest.loops.empty() ? Range{0, 0} : Range{nest.loops[0].first(nodes), nest.loops[0].last(nodes)};
+  }
 };
 
 struct Item {

@@ -21,12 +21,12 @@ class Sums {
     const int start = nodes.at[kStart], end = nodes.at[kEnd];
     for (size_t m = 0; m < size_; ++m) {
       const int number = family.items[m];
-      row_[m] = frame.row(number, side, start, end), share_[m] = frame.share_row(number, side, start, end);
-      first_[m] = INT_MAX, last_[m] = INT_MIN;
+      const Home& home = frame.home(number, side);
+      row_[m] = home.row(start, end), share_[m] = home.share_row(start, end);
       for (const Region& region : frame.program.items[number].cells)
-        if (region.side == side && region.nest.possible(nodes))
-          first_[m] = region.nest.loops[0].first(nodes), last_[m] = region.nest.loops[0].last(nodes);
-      begin_ = std::min(begin_, first_[m]), end_ = std::max(end_, last_[m]);
+        if (region.side == side) there_[m] = region.thirds(nodes);
+      if (!there_[m].size()) continue;
+      begin_ = std::min(begin_, there_[m].first), end_ = std::max(end_, there_[m].last);
     }
   }
 
@@ -68,8 +68,7 @@ class Sums {
       }
       for (int n = 0; n < cell.leaves; ++n) {
         const size_t m = cell.here[n];
-        T* const to = shares + share_[m] + at;
-        store(to, load(to) + where<T>(rise[m] != 0, cell.power[m] * rise[m]));
+        add(shares + share_[m] + at, where<T>(rise[m] != 0, cell.power[m] * rise[m]));
       }
     });
   }
@@ -94,7 +93,7 @@ class Sums {
     for (int x = begin_; x <= end_; ++x) {
       cell.leaves = cell.size = 0;
       for (size_t m = 0; m < size_; ++m) {
-        const bool is_here = first_[m] <= x && x <= last_[m];
+        const bool is_here = there_[m].has(x);
         cell.here[cell.size] = m;
         cell.size += is_here, cell.leaves += is_here && m < leaves_;
         if (!is_here) cell.value[m] = all(-kInf<T>), cell.power[m] = Vec<T>{};
@@ -110,7 +109,7 @@ class Sums {
       const size_t m = cell.here[n];
       best = larger<T>(best, cell.value[m] = load(cells + row_[m]));
     }
-    return best == -kInf<T> ? Vec<T>{} : best;
+    return finite<T>(best);
   }
 
   // The exponentials of leaves, and their sums.
@@ -130,7 +129,7 @@ class Sums {
   }
 
   Vec<T> exactly(size_t k, Vec<T> best, const Vec<T>* value) const {
-    const Vec<T> reference = best == -kInf<T> ? Vec<T>{} : best;
+    const Vec<T> reference = finite<T>(best);
     Vec<T> sum{};
     for (const size_t m : members(k)) sum += exponential(value[m] - reference);
     return best + logarithm(sum);
@@ -142,7 +141,7 @@ class Sums {
       const Vec<T> weight = exponential(load(cells + row_[m]) - load(cells + row_[k]));
       const Vec<T> part = where<T>(direct, weight * own[k]);
       if (m < leaves_)
-        store(shares + share_[m], load(shares + share_[m]) + part);
+        add(shares + share_[m], part);
       else
         own[m] += part;
     }
@@ -152,8 +151,8 @@ class Sums {
   const size_t size_, leaves_;
   const ptrdiff_t step_;
   ptrdiff_t row_[Family::kMost], share_[Family::kMost];
-  int first_[Family::kMost], last_[Family::kMost];  // where each is
-  int begin_ = INT_MAX, end_ = INT_MIN;             // and any
+  Range there_[Family::kMost];           // where each is
+  int begin_ = INT_MAX, end_ = INT_MIN;  // and any
 };
 
 }  // namespace structdep

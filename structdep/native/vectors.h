@@ -69,6 +69,17 @@ STRUCTDEP_INLINE To bits(From x) {
   return both.to;
 }
 
+template <typename T>
+STRUCTDEP_INLINE void add(T* to, Vec<T> x) {
+  store(to, load(to) + x);
+}
+
+// x, or 0 where that is -inf: what exponents can be relative to.
+template <typename T>
+STRUCTDEP_INLINE Vec<T> finite(Vec<T> x) {
+  return x == -kInf<T> ? Vec<T>{} : x;
+}
+
 // x where the mask is set, else 0.
 template <typename T>
 STRUCTDEP_INLINE Vec<T> where(Mask<T> mask, Vec<T> x) {
