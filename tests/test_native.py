@@ -59,7 +59,7 @@ def test_values_uses_and_best_trees_are_those_of_xla(system: DeductionSystem) ->
 
 @needs_it
 def test_many_long_sentences_have_the_marginals_of_each_alone() -> None:
-    """Charts of many are laid out by sentences, those of one by the starts of its spans."""
+    """The cells that are looked at together are of one sentence, or of several."""
     batch, words = 8 * (os.cpu_count() or 1), 48
     scores = np.random.default_rng(0).normal(size=(batch, words + 1, words + 1)).astype(np.float32)
     lengths = np.random.default_rng(1).integers(words // 2, words + 1, batch)

@@ -28,7 +28,7 @@ class Alternatives {
     for (int p = 0; p < count_; ++p) {
       const Loops<T>& own = products.begin()[p];
       for (int f = 0; f < own.factors; ++f) {
-        at_[p][f] = own.walk[f].of(0), step_[p][f] = own.walk[f].inner;
+        at_[p][f] = own.walk[f].of(0), step_[p][f] = own.walk[f].step(0);
         to_[p][f] = const_cast<T*>(at_[p][f]) + own.walk[f].to_share;
       }
       factors_[p] = own.factors, first_[p] = own.alone ? 0 : own.first[0], last_[p] = own.alone ? 0 : own.last[0];
@@ -58,12 +58,13 @@ class Alternatives {
     });
   }
 
-  void share(const T* reference, const T* shares, int blocks) const {
+  void share(const T* values, const T* shares, int blocks) const {
     for_each_cell(blocks, [&](ptrdiff_t m, ptrdiff_t block, auto has) {
       const ptrdiff_t place = place_ + m * along_ + block;
+      const Vec<T> share = load(shares + place), reference = whole(values + place, share);
       for (int p = 0; p < count_; ++p) {
         if (!has(p)) continue;
-        const Vec<T> weight = exponential(value(p, m, block) - load(reference + place)) * load(shares + place);
+        const Vec<T> weight = exponential(value(p, m, block) - reference) * share;
         for (int f = 0; f < factors_[p]; ++f) add(to_[p][f] + m * step_[p][f] + block, weight);
       }
     });

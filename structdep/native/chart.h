@@ -23,8 +23,10 @@ class Chart {
       : frame_(frame),
         nodes_(nodes),
         adds_(adds),
-        values_(value_pool, frame.size() + kRows * beside_size()),
-        products_(frame) {}
+        values_(value_pool, frame.size() + frame.of_one_span() + kLanes),
+        products_(frame) {
+    std::fill_n(cells() + frame.size(), frame.of_one_span(), T{0});
+  }
 
   const Frame& frame() const { return frame_; }
   T* cells() const { return values_.data(); }
@@ -73,7 +75,6 @@ class Chart {
 
  private:
   static constexpr int kPieces = 16;  // of an item and a span: one for each side and axiom
-  static constexpr int kRows = 3;     // that lie beside the cells of an item while it is computed
   struct Piece {                      // cells at equal distances
     ptrdiff_t first;
     int size;
@@ -84,8 +85,6 @@ class Chart {
   };
 
   const std::vector<Item>& items() const { return frame_.program.items; }
-  size_t beside_size() const { return frame_.of_one_span() + kLanes; }
-
   // Spans behind all those within them; if skewed, the first of each width. What begins alike is read together.
   std::vector<Span> order() const {
     std::vector<Span> result;
@@ -117,12 +116,13 @@ class Chart {
 
   // The cells of an item in these regions. Returns in how many pieces they lie.
   int pieces(int number, const std::vector<Region>& regions, const Nodes& nodes, Piece* found) const {
-    const ptrdiff_t step = frame_.step(number);
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
     int count = 0;
     for (const Region& region : regions)
       if (const Range thirds = region.thirds(nodes); thirds.size()) {
-        const ptrdiff_t row = frame_.home(number, region.side).row(nodes.at[kStart], nodes.at[kEnd]);
-        found[count++] = {row + step * thirds.first, thirds.size(), step};
+        const Home& home = frame_.home(number, region.side);
+        const ptrdiff_t step = home.step(start, end);
+        found[count++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
       }
     return count;
   }
@@ -133,9 +133,6 @@ class Chart {
       for (int n = 0; n < pieces[m].size; ++n)
         for (int block = 0; block < blocks_; ++block) visit(pieces[m].first + n * pieces[m].step + block * kLanes);
   }
-
-  // Rows that lie beside the cells of the current item: what exponents are relative to, their sums, the shares.
-  T* beside(int which) const { return cells() + frame_.size() + which * beside_size() - row_; }
 
   void compute(int number, Nodes& nodes) {
     const Item& item = items()[number];
@@ -156,8 +153,8 @@ class Chart {
         return adds_ ? products.template compute<true>(cells, blocks_) : products.template compute<false>(cells, blocks_);
     }
     if (!(item.assigned && products_.size() == 1 && is_whole(own, count))) for_each_cell(own, count, clear);
-    if (item.assigned) return run_all<Work::kAssign>();
-    run_all<Work::kMax>();
+    if (item.assigned) return run_all<Work::kAssign>(nullptr, nullptr);
+    run_all<Work::kMax>(nullptr, nullptr);
     if (adds_) add_up(own, count);
   }
 
@@ -167,50 +164,41 @@ class Chart {
     return count == 1 && own->size == 1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]);
   }
 
-  // From the greatest of its products, an item's values to their sum.
+  // From the greatest of its products, an item's values to their sum. Sums of exponentials are 0 before and after.
   void add_up(const Piece* own, int count) {
-    T* const cells = this->cells();
-    row_ = own[0].first;
-    T *const reference = beside(0), *const sum = beside(1);
+    T *const cells = this->cells(), *const sum = cells + frame_.size() - own[0].first;
+    run_all<Work::kSum>(sum, nullptr);
     for_each_cell(own, count, [&](ptrdiff_t at) {
-      const Vec<T> best = load(cells + at);
-      store(reference + at, finite<T>(best));
+      add(cells + at, logarithm(load(sum + at)));
       store(sum + at, Vec<T>{});
     });
-    run_all<Work::kSum>();
-    for_each_cell(own, count, [&](ptrdiff_t at) { add(cells + at, logarithm(load(sum + at))); });
   }
 
   void pull_back(int number, Nodes& nodes) {
     const Item& item = items()[number];
-    const T* const cells = this->cells();
     Piece own[kPieces], given[kPieces];
     const int count = pieces(number, item.cells, nodes, own);
     if (!count) return;
-    row_ = own[0].first;
-    T *const reference = beside(0), *const share = beside(2);
     const int start = nodes.at[kStart], end = nodes.at[kEnd];
     const Home& home = frame_.home(number, item.cells[0].side);
-    T* const shares = this->shares() + home.share_row(start, end) - home.row(start, end);
+    T* const shares = this->shares() + home.share_at(start, end) - home.at(start, end);
     Mask<T> any{};
-    for_each_cell(own, count, [&](ptrdiff_t at) {
-      const Vec<T> value = load(cells + at), given = load(shares + at);
-      any |= given != 0;
-      store(reference + at, (value == -kInf<T>) | (given == 0) ? all(kInf<T>) : value);
-      store(share + at, given);
-      store(shares + at, Vec<T>{});
-    });
-    if (none<T>(any) || (!item.axioms.empty() && pieces(number, item.axioms, nodes, given))) return;
-    products_.find(number, nodes, this->cells(), this->shares());
-    if (Alternatives<T>::fit(products_))
-      return Alternatives<T>(products_).share(reference, share, blocks_);
-    return item.assigned ? run_all<Work::kPass>() : run_all<Work::kShare>();
+    for_each_cell(own, count, [&](ptrdiff_t at) { any |= load(shares + at) != 0; });
+    if (none<T>(any)) return;
+    if (item.axioms.empty() || !pieces(number, item.axioms, nodes, given)) share_out(number, nodes, shares);
+    for_each_cell(own, count, [&](ptrdiff_t at) { store(shares + at, Vec<T>{}); });
+  }
+
+  void share_out(int number, Nodes& nodes, const T* shares) {
+    products_.find(number, nodes, cells(), this->shares());
+    if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share(cells(), shares, blocks_);
+    return items()[number].assigned ? run_all<Work::kPass>(nullptr, shares) : run_all<Work::kShare>(nullptr, shares);
   }
 
   template <Work kWork>
-  void run_all() {
+  void run_all(T* sum, const T* shares) {
     for (Loops<T>& loops : products_) {
-      loops.reference = beside(0), loops.sum = beside(1), loops.share = beside(2);
+      loops.sum = sum, loops.share = shares;
       execute<kWork>(loops, blocks_);
     }
   }
@@ -222,7 +210,6 @@ class Chart {
   std::unique_ptr<Room<T>> shares_;
   Preparation<T> products_;  // of the current item at its span
   int blocks_ = 1;
-  ptrdiff_t row_ = 0;
 };
 
 }  // namespace structdep

@@ -25,7 +25,7 @@ class Frame {
       : program(std::move(given)), nodes(nodes), sentences(skewed ? sentences : kLanes), skewed(skewed) {
     row_ = (nodes * this->sentences + kLanes - 1) / kLanes * kLanes;
     plane_ = nodes * row_;
-    if (!skewed) list_spans();
+    skewed ? list_widths() : list_spans();
     for (const Table& table : program.tables) tables.push_back(lay_out(table));
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
@@ -48,10 +48,9 @@ class Frame {
 
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
-  size_t of_one_span() const { return (skewed ? plane_ : row_ + kLanes) + kLanes; }  // between cells of an item at most
+  size_t of_one_span() const { return cells_[kOneSpan] + kLanes; }  // between cells of an item at most
 
   const Home& home(int number, int side) const { return homes_[number * kSides + side]; }  // of an item
-  ptrdiff_t step(int number) const { return program.items[number].positions < 3 ? 0 : skewed ? row_ : kLanes; }
 
  private:
   static constexpr int kSides = 3;
@@ -68,9 +67,9 @@ class Frame {
 
   void list_spans() {
     if (std::pow(nodes, 3) * kLanes > INT_MAX / 2) throw std::bad_alloc();
-    for (std::vector<int>& spans : spans_) spans.resize(nodes * nodes);
+    for (int kind = 0; kind < kOneSpan; ++kind) rows_[kind].resize(nodes * nodes);
     const auto add = [&](int kind, int start, int end) {
-      spans_[kind][start * nodes + end] = cells_[kind];
+      rows_[kind][start * nodes + end] = {cells_[kind], kLanes};
       cells_[kind] += (kind % 2 ? nodes - end + start + 1 : end - start + 1) * kLanes;
     };
     for (int one = 0; one < nodes; ++one)
@@ -79,6 +78,23 @@ class Frame {
           if (one <= other) add(kind, one, other);
           if (other <= one) add(2 + kind, other, one);
         }
+    rows_[kOneSpan].resize(nodes * nodes, {0, kLanes});
+    cells_[kOneSpan] = row_ + kLanes;
+  }
+
+  // By the width, the distance of the third position from the first, and the first.
+  void list_widths() {
+    if (std::pow(nodes, 3) * sentences > INT_MAX / 2) throw std::bad_alloc();
+    for (const int kind : {0, kOneSpan}) rows_[kind].resize(nodes * nodes);
+    for (int width = 0; width < nodes; ++width) {
+      const int step = ((nodes - width) * sentences + kLanes - 1) / kLanes * kLanes, size = (width + 1) * step;
+      for (int start = 0; start < nodes - width; ++start) {
+        const int span = start * nodes + start + width;
+        rows_[0][span] = {cells_[0] - start * step, step}, rows_[kOneSpan][span] = {-start * step, step};
+      }
+      cells_[0] += size, cells_[kOneSpan] = std::max(cells_[kOneSpan], size);
+    }
+    for (int kind = 1; kind < kOneSpan; ++kind) rows_[kind] = rows_[0], cells_[kind] = cells_[0];
   }
 
   static Box take(size_t& size, ptrdiff_t wanted, Box box) {
@@ -92,15 +108,11 @@ class Frame {
     Box own{0, {sentences, 0, 0}};
     if (table.positions == 2 && skewed) own = {plane_ - row_, {row_, sentences - row_, 0}}, size = 2 * plane_;
     if (table.positions == 2 && !skewed) own = {0, {row_, kLanes, 0}}, size = plane_;
-    if (table.positions == 3) own = skewed ? in_order(true) : Box{0, {plane_, row_, kLanes}}, size = plane_ * nodes;
+    if (table.positions == 3 && skewed) own = {0, {sentences - row_ - plane_, plane_, row_}}, size = plane_ * nodes;
+    if (table.positions == 3 && !skewed) own = {0, {plane_, row_, kLanes}}, size = plane_ * nodes;
     Home result;
     result.value = take(size_, size, own), result.share = take(share_size_, size, own);
     return result;
-  }
-
-  // By the distances of the second and the third position from the first, which is not behind them, and by the first.
-  Box in_order(bool every_span) const {
-    return {0, {sentences - row_ - every_span * plane_, every_span * plane_, row_}};
   }
 
   void lay_out(const Item& item, bool lent) {
@@ -109,25 +121,28 @@ class Frame {
       size_t size = size_, share_size = share_size_;
       own.value = lay_out(item, side, item.passing, size);
       own.share = lay_out(item, side, item.passing || lent, share_size);
-      if (!skewed && item.positions == 3 && !item.passing)
-        own.spans = spans_[kind_of(item)].data(), own.rows = nodes, own.lent = lent;
+      if (item.positions == 3) {
+        own.rows = rows_[item.passing ? kOneSpan : kind_of(item)].data(), own.spans = nodes;
+        own.share_rows = rows_[item.passing || lent ? kOneSpan : kind_of(item)].data();
+      }
       homes_.push_back(own);
       if (side == kSides - 1) size_ = size, share_size_ = share_size;
     }
   }
 
   Box lay_out(const Item& item, int side, bool one_span, size_t& size) const {
-    if (skewed && item.positions == 3) return take(size, one_span ? plane_ : plane_ * nodes, in_order(!one_span));
-    if (skewed) return take(size, one_span ? row_ : plane_, {0, {sentences - !one_span * row_, !one_span * row_, 0}});
-    if (item.positions == 2) return take(size, one_span ? kLanes : plane_, {0, {!one_span * row_, !one_span * kLanes, 0}});
-    const int cells = one_span ? row_ + kLanes : cells_[kind_of(item)];
-    if (side == kInner) return take(size, cells, {0, {-kLanes, 0, kLanes}});
-    if (side == kBefore) return take(size, cells, {0, {0, 0, kLanes}});
-    return take(size, cells, {kLanes, {kLanes, -kLanes, kLanes}});
+    if (item.positions == 2) {
+      const ptrdiff_t end = one_span ? 0 : skewed ? row_ : kLanes;
+      return take(size, one_span ? row_ : plane_, {0, {skewed ? sentences - end : one_span ? 0 : row_, end, 0}});
+    }
+    const int cells = cells_[one_span ? kOneSpan : kind_of(item)];
+    if (skewed) return take(size, cells, {0, {sentences, 0, 0}});
+    if (side == kInner) return take(size, cells, {0, {-kLanes, 0, 0}});
+    if (side == kBefore) return take(size, cells, {});
+    return take(size, cells, {kLanes, {kLanes, -kLanes, 0}});
   }
 
   void resolve(Product& product) const {
-    product.even |= skewed;
     for (const Factor& factor : product.factors) {
       Address own;
       static_cast<Home&>(own) = factor.is_item ? home(factor.number, factor.side) : tables[factor.number];
@@ -135,22 +150,24 @@ class Frame {
         const int shift = factor.places[m].shift;
         own.slot[m] = factor.places[m].slot;
         for (Box* box : {&own.value, &own.share}) box->base += box->weight[m] * shift;
-        if (m < 2) own.span_shift += (m ? 1 : own.rows) * shift;
+        if (m < 2) own.span_shift += (m ? 1 : own.spans) * shift;
+        if (m == 2) own.third_shift = shift;
       }
-      own.set_steps(product.nest, product.even);
+      own.set_strides(product.nest, product.even);
       product.addresses.push_back(own);
     }
     if (!product.even) return;
     const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
-                                             [](const Address& own) { return own.step != 0; });
+                                             [](const Address& own) { return own.inner.moves(); });
     product.varying = static_cast<int>(fixed - product.addresses.begin());
   }
 
   ptrdiff_t row_, plane_;
   size_t size_ = 0, share_size_ = 0;
   std::vector<Home> homes_;
-  std::vector<int> spans_[4];  // where the cells of a span begin, of each kind of items with three positions
-  int cells_[4] = {};          // how many they have
+  static constexpr int kOneSpan = 4;
+  std::vector<Row> rows_[kOneSpan + 1];  // of each kind of items with three positions, and of those kept at one span
+  int cells_[kOneSpan + 1] = {};         // how many they have
 };
 
 }  // namespace structdep

@@ -74,19 +74,18 @@ class Rules {
 
   // The frame for so many sentences, the longest of which has so many nodes.
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
-    int beside = cubes_ ? kLanes / 2 : kLanes;
-    while (beside > 1 && sentences < 2 * beside * threads) beside /= 2;
-    const double size = cubes_ * std::pow(nodes, 3) * beside;
-    const bool skewed = shifts_ && (size < (differentiated ? kLarge / 5 : kLarge) || sentences < kLanes * threads);
-    return frames_.get({nodes, beside, skewed, traced, differentiated},
-                       [&] { return std::make_shared<Frame>(program, nodes, beside, skewed, traced, differentiated); });
+    int beside = kLanes;
+    const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
+    while (beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
+    return frames_.get({nodes, beside, traced, differentiated},
+                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated); });
   }
 
  private:
-  static constexpr double kLarge = 1e7;  // numbers: from there on it pays more that what belongs to a span lies together
+  static constexpr double kMost = 2.4e6;  // numbers of a chart that is looked at again and again: they fit into a cache
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
-  mutable Kept<std::tuple<int, int, bool, bool, bool>, Frame> frames_;
+  mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;
 };
 
 }  // namespace structdep

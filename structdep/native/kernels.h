@@ -11,6 +11,7 @@
 namespace structdep {
 
 constexpr int kBeside = 4;  // rows that are joined to one at once
+constexpr int kBlocks = 16;  // vectors beside each other at once
 constexpr int kAhead = 6;   // nodes for which memory is asked in advance
 
 enum class Work { kAssign, kMax, kSum, kShare, kPass };
@@ -25,7 +26,7 @@ STRUCTDEP_INLINE Vec<T> fixed(const Loops<T>& loops, const R& run) {
 
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE Vec<T> times(const Loops<T>& loops, const R& run, ptrdiff_t m, Vec<T> result) {
-  for (int f = 0; f < F::varying(loops); ++f) result += load(run.factor[f] + m * loops.walk[f].inner);
+  for (int f = 0; f < F::varying(loops); ++f) result += load(run.factor[f] + m * run.step[f]);
   return result;
 }
 
@@ -58,31 +59,37 @@ template <typename F, typename T, typename R>
 STRUCTDEP_INLINE void sum(const Loops<T>& loops, const R& run) {
   Vec<T> rest = fixed<F>(loops, run);
   T* const total = loops.sum + run.place;
-  const T* const reference = loops.reference + run.place;
+  const T* const best = loops.value + run.place;
   if (loops.along) {
     for (ptrdiff_t m = 0; m < run.size; ++m)
-      add(total + m * loops.step, exponential(times<F>(loops, run, m, rest) - load(reference + m * loops.step)));
+      add(total + m * loops.step, exponential(times<F>(loops, run, m, rest) - load(best + m * loops.step)));
     return;
   }
-  rest -= load(reference);
+  rest -= load(best);
   Vec<T> own = load(total);
   for (ptrdiff_t m = 0; m < run.size; ++m) own += exponential(times<F>(loops, run, m, rest));
   store(total, own);
+}
+
+// The value of a conclusion that has a share, else more than any product: some beyond the last span are none of its own.
+template <typename T>
+STRUCTDEP_INLINE Vec<T> whole(const T* value, Vec<T> share) {
+  return share == 0 ? all(kInf<T>) : load(value);
 }
 
 // Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight.
 template <bool kWhole, typename F, typename T, typename R>
 STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
   const Vec<T> rest = fixed<F>(loops, run);
-  const T *const reference = loops.reference + run.place, *const own = loops.share + run.place;
+  const T *const value = loops.value + run.place, *const own = loops.share + run.place;
   if (!loops.along && none<T>(load(own) != 0)) return;
   T* to[R::kSize];
   for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<T*>(run.factor[f]) + loops.walk[f].to_share;
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
     Vec<T> weight = load(own + m * loops.step);
-    if (!kWhole) weight *= exponential(times<F>(loops, run, m, rest) - load(reference + m * loops.step));
-    for (int f = 0; f < F::varying(loops); ++f) add(to[f] + m * loops.walk[f].inner, weight);
+    if (!kWhole) weight *= exponential(times<F>(loops, run, m, rest) - whole(value + m * loops.step, weight));
+    for (int f = 0; f < F::varying(loops); ++f) add(to[f] + m * run.step[f], weight);
     total += weight;
   }
   for (int f = F::varying(loops); f < F::factors(loops); ++f) add(to[f], total);
@@ -101,41 +108,49 @@ STRUCTDEP_INLINE void inner(const Loops<T>& loops, const R& run) {
   if constexpr (kWork == Work::kPass) share<true, F>(loops, run);
 }
 
-// Rows that are joined to the same conclusions, each where it has some.
+// Rows that are joined to the same conclusions, each where it has some, for so many vectors beside each other.
 template <Work kWork, typename F, typename T, typename R>
-STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
-  Vec<T> rest[kBeside], total[kBeside];
+STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int blocks) {
+  Vec<T> rest[kBlocks][kBeside], total[kBlocks][kBeside];
   const T* at[kBeside];
+  ptrdiff_t along[kBeside];
   int begin = INT_MAX, end = INT_MIN, first = INT_MIN, last = INT_MAX;  // of any row, and of all of them
-  const ptrdiff_t step = loops.step, inner = loops.walk[0].inner;
   for (int b = 0; b < kBeside; ++b) {
-    const R& run = runs[b];
-    rest[b] = fixed<F>(loops, run), at[b] = run.factor[0] - run.first * inner, total[b] = Vec<T>{};
+    R run = runs[b];
+    along[b] = run.step[0], at[b] = run.factor[0] - run.first * along[b];
     begin = std::min(begin, run.first), end = std::max(end, run.first + run.size - 1);
     first = std::max(first, run.first), last = std::min(last, run.first + run.size - 1);
+    for (int block = 0; block < blocks; ++block) {
+      rest[block][b] = fixed<F>(loops, run), total[block][b] = Vec<T>{};
+      for (int f = 1; f < F::factors(loops); ++f) run.factor[f] += kLanes;
+    }
   }
-  const ptrdiff_t place = runs[0].place - runs[0].first * step;
+  const ptrdiff_t place = runs[0].place - runs[0].first * loops.step, to_share = loops.walk[0].to_share;
   const auto join = [&](int m, auto has) {
-    const ptrdiff_t own = place + m * step;
-    if constexpr (kWork == Work::kMax) {
-      Vec<T> best = load(loops.value + own);
-      for (int b = 0; b < kBeside; ++b)
-        if (has(b)) best = larger<T>(best, rest[b] + load(at[b] + m * inner));
-      store(loops.value + own, best);
-    } else {
-      const Vec<T> reference = load(loops.reference + own);
-      Vec<T> sum = load((kWork == Work::kSum ? loops.sum : loops.share) + own);
-      for (int b = 0; b < kBeside; ++b) {
-        if (!has(b)) continue;
-        const Vec<T> weight = exponential(rest[b] + load(at[b] + m * inner) - reference);
-        if constexpr (kWork == Work::kSum) {
-          sum += weight;
-        } else {
-          add(const_cast<T*>(at[b]) + m * inner + loops.walk[0].to_share, weight * sum);
-          total[b] += weight * sum;
+    const T* from[kBeside];
+    for (int b = 0; b < kBeside; ++b) from[b] = at[b] + m * along[b];
+    for (int block = 0; block < blocks; ++block) {
+      const ptrdiff_t own = place + m * loops.step + block * kLanes;
+      if constexpr (kWork == Work::kMax) {
+        Vec<T> best = load(loops.value + own);
+        for (int b = 0; b < kBeside; ++b)
+          if (has(b)) best = larger<T>(best, rest[block][b] + load(from[b] + block * kLanes));
+        store(loops.value + own, best);
+      } else {
+        Vec<T> sum = load((kWork == Work::kSum ? loops.sum : loops.share) + own);
+        const Vec<T> reference = kWork == Work::kSum ? load(loops.value + own) : whole(loops.value + own, sum);
+        for (int b = 0; b < kBeside; ++b) {
+          if (!has(b)) continue;
+          const Vec<T> weight = exponential(rest[block][b] + load(from[b] + block * kLanes) - reference);
+          if constexpr (kWork == Work::kSum) {
+            sum += weight;
+          } else {
+            add(const_cast<T*>(from[b]) + block * kLanes + to_share, weight * sum);
+            total[block][b] += weight * sum;
+          }
         }
+        if constexpr (kWork == Work::kSum) store(loops.sum + own, sum);
       }
-      if constexpr (kWork == Work::kSum) store(loops.sum + own, sum);
     }
   };
   const auto some = [&](int from, int to) {
@@ -151,7 +166,9 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs) {
   }
   if constexpr (kWork == Work::kShare)
     for (int b = 0; b < kBeside; ++b)
-      for (int f = 1; f < F::factors(loops); ++f) add(const_cast<T*>(runs[b].factor[f]) + loops.walk[f].to_share, total[b]);
+      for (int f = 1; f < F::factors(loops); ++f)
+        for (int block = 0; block < blocks; ++block)
+          add(const_cast<T*>(runs[b].factor[f]) + block * kLanes + loops.walk[f].to_share, total[block][b]);
 }
 
 // Both loops, for so many vectors beside each other.
@@ -165,7 +182,8 @@ void middle(const Loops<T>& loops, int blocks) {
     run.size = std::min(loops.last[0], loops.last[1] + static_cast<int>(node)) - run.first + 1;
     run.place = loops.place + block + loops.across * node + loops.step * run.first;
     for (int f = 0; f < F::factors(loops); ++f) {
-      run.factor[f] = loops.walk[f].of(node) + loops.walk[f].inner * run.first + block;
+      run.step[f] = loops.walk[f].step(node);
+      run.factor[f] = loops.walk[f].of(node) + run.step[f] * run.first + block;
     }
     return run;
   };
@@ -173,13 +191,13 @@ void middle(const Loops<T>& loops, int blocks) {
   if constexpr (kWork != Work::kAssign && kWork != Work::kPass && F::kVarying == 1) {
     if (loops.along && !loops.across) {
       for (; node + kBeside - 1 <= loops.to; node += kBeside)
-        for (ptrdiff_t block = 0; block < end; block += kLanes) {
+        for (int block = 0; block < blocks; block += kBlocks) {
           Own runs[kBeside];
           for (int b = 0; b < kBeside; ++b) {
-            runs[b] = at(node + b, block);
+            runs[b] = at(node + b, block * kLanes);
             runs[b].size = std::max(runs[b].size, 0);
           }
-          inner_beside<kWork, F>(loops, runs);
+          inner_beside<kWork, F>(loops, runs, std::min(blocks - block, kBlocks));
         }
     }
   }

@@ -23,7 +23,7 @@ import jax
 
 SOURCES = Path(__file__).parent
 TARGET = "structdep_chart"
-FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-w")
+FLAGS = ("-O3", "-fno-unswitch-loops", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-w")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 """What asks for all instructions of this processor: the first that the compiler knows."""
 

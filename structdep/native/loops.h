@@ -3,22 +3,28 @@
 
 #include <cstddef>
 
+#include "address.h"
 #include "vectors.h"
 
 namespace structdep {
 
 constexpr int kFactors = 8;  // of a product, at most
 
-// Where a factor is when both loops are at node 0, and how far it goes with each node of the inner and the middle loop.
+// Where a factor is when both loops are at node 0, and how far it goes with each node of them.
 template <typename T>
 struct Walk {
-  const T* at;
-  ptrdiff_t inner, middle;
-  const int* span;  // where its span begins
-  int span_step;    // of the middle loop
+  const T* at;  // in its box
+  const Row* row;
+  int third;  // where it is along its row
+  Stride inner, middle;
   ptrdiff_t to_share;  // from the factor to the derivative by it
 
-  STRUCTDEP_INLINE const T* of(ptrdiff_t node) const { return at + middle * node + span[span_step * node]; }
+  // At a node of the middle loop, and how far it goes there with each node of the inner one.
+  STRUCTDEP_INLINE const T* of(ptrdiff_t node) const {
+    const Row& own = row[middle.rows * node];
+    return at + middle.box * node + own.at + own.step * (third + middle.along * node);
+  }
+  STRUCTDEP_INLINE ptrdiff_t step(ptrdiff_t node) const { return inner.box + inner.along * row[middle.rows * node].step; }
 };
 
 // Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
@@ -29,8 +35,8 @@ struct Loops {
   ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
   ptrdiff_t place;                // of the conclusion at node 0
-  T *value, *sum;                 // of conclusions: the greatest product, and the sum of exponentials
-  const T *reference, *share;     // what exponents are relative to, and the derivative by conclusions
+  T *value, *sum;  // of conclusions: the greatest product, then their sum, and the sum of exponentials relative to that
+  const T* share;  // the derivative by conclusions
   int factors, varying;
   Walk<T> walk[kFactors];
 };
@@ -42,6 +48,7 @@ struct Run {
   ptrdiff_t place;
   int first, size;
   const T* factor[kCount];
+  ptrdiff_t step[kCount];  // of each in the loop
 };
 
 // How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.

@@ -52,9 +52,10 @@ class Preparation {
     Loops<T>& loops = loops_[size_];
     loops.value = cells_, loops.from = from, loops.to = to;
     walk(loops, product, nodes, middle ? middle->slot : kNone, inner);
-    const ptrdiff_t step = frame_.step(number);
+    const Home& home = frame_.home(number, product.side);
+    const ptrdiff_t step = home.step(nodes.at[kStart], nodes.at[kEnd]);
     loops.step = loops.along ? step : 0, loops.across = middle && middle->slot == kThird ? step : 0;
-    loops.place = frame_.home(number, product.side).row(nodes.at[kStart], nodes.at[kEnd]) + step * nodes.at[kThird];
+    loops.place = home.at(nodes.at[kStart], nodes.at[kEnd]) + step * nodes.at[kThird];
     ++size_;
   }
 
@@ -78,10 +79,11 @@ class Preparation {
     loops.factors = product.addresses.size(), loops.varying = product.varying;
     for (int f = 0; f < loops.factors; ++f) {
       const Address& own = product.addresses[f];
-      const T* const place = cells_ + own.linear(nodes);
-      const int* const span = own.span(nodes);
-      const ptrdiff_t to_share = shares_ ? shares_ + own.share_linear(nodes) - place - (own.lent ? *span : 0) : 0;
-      loops.walk[f] = {place, inner ? own.step : 0, own.middle, span, own.span_middle, to_share};
+      const T* const place = cells_ + own.in_box(nodes);
+      const Row* const row = own.row(nodes);
+      ptrdiff_t to_share = shares_ ? shares_ + own.share_in_box(nodes) - place : 0;
+      if (shares_ && own.share_rows != own.rows) to_share += own.share_row(nodes)->at - row->at;
+      loops.walk[f] = {place, row, own.third(nodes), inner ? own.inner : Stride{}, own.middle, to_share};
     }
   }
 

@@ -17,12 +17,13 @@ class Sums {
  public:
   // Of a family, at a span, on one side.
   Sums(const Frame& frame, const Family& family, int side, const Nodes& nodes)
-      : family_(family), size_(family.items.size()), leaves_(family.leaves), step_(frame.step(family.items[0])) {
+      : family_(family), size_(family.items.size()), leaves_(family.leaves) {
     const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    step_ = frame.home(family.items[0], side).step(start, end);
     for (size_t m = 0; m < size_; ++m) {
       const int number = family.items[m];
       const Home& home = frame.home(number, side);
-      row_[m] = home.row(start, end), share_[m] = home.share_row(start, end);
+      row_[m] = home.at(start, end), share_[m] = home.share_at(start, end);
       for (const Region& region : frame.program.items[number].cells)
         if (region.side == side) there_[m] = region.thirds(nodes);
       if (!there_[m].size()) continue;
@@ -54,6 +55,7 @@ class Sums {
       for (int n = cell.leaves; n < cell.size; ++n) {
         T* const from = shares + share_[cell.here[n]] + at;
         own[cell.here[n]] = load(from), any |= own[cell.here[n]] != 0;
+        __builtin_prefetch(from + kPrefetch, 1);
         store(from, Vec<T>{});
       }
       if (none<T>(any)) return;
@@ -74,6 +76,7 @@ class Sums {
   }
 
  private:
+  static constexpr int kPrefetch = 32;
   static constexpr T kTiny = T(1e-20);  // what is less, relative to the greatest leaf, is computed for itself
 
   // What is there, first the leaves; the values, and their exponentials relative to the greatest.
@@ -108,6 +111,7 @@ class Sums {
     for (int n = 0; n < cell.leaves; ++n) {
       const size_t m = cell.here[n];
       best = larger<T>(best, cell.value[m] = load(cells + row_[m]));
+      __builtin_prefetch(cells + row_[m] + kPrefetch);
     }
     return finite<T>(best);
   }
@@ -149,7 +153,7 @@ class Sums {
 
   const Family& family_;
   const size_t size_, leaves_;
-  const ptrdiff_t step_;
+  ptrdiff_t step_;
   ptrdiff_t row_[Family::kMost], share_[Family::kMost];
   Range there_[Family::kMost];           // where each is
   int begin_ = INT_MAX, end_ = INT_MIN;  // and any

@@ -139,8 +139,8 @@ class Sentence {
     Walk<T> walk[kFactors];
     for (int f = 0; f < factors; ++f) {
       const Address& own = product.addresses[f];
-      walk[f].at = cells_ + own.linear(nodes_), walk[f].middle = own.step;
-      walk[f].span = own.span(nodes_), walk[f].span_step = own.span_step;
+      walk[f].at = cells_ + own.in_box(nodes_), walk[f].row = own.row(nodes_), walk[f].third = own.third(nodes_);
+      walk[f].middle = own.inner;
     }
     for (int m = 0; m < size; ++m) {
       T value = *walk[0].of(m);
