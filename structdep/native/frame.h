@@ -154,6 +154,7 @@ class Frame {
         if (m == 2) own.third_shift = shift;
       }
       own.set_strides(product.nest, product.even);
+      product.linear &= !own.inner.rows;
       product.addresses.push_back(own);
     }
     if (!product.even) return;

@@ -22,6 +22,7 @@ struct Product {
   std::vector<Factor> factors;
   std::vector<Address> addresses;  // of the factors, in a frame: first of those that vary in the innermost loop
   int varying = 0;
+  bool linear = true;  // whether they lie at equal distances in the last loop
 };
 
 struct Region {  // where an item exists, or an axiom holds, on one side

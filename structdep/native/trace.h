@@ -91,9 +91,10 @@ class Sentence {
     const Product* product = nullptr;
     int node[kSlots - kSummed];
 
-    Choice() = default;
-    Choice(const Product& product, const Nodes& nodes) : product(&product) {
-      for (size_t m = 0; m < product.nest.loops.size(); ++m) node[m] = nodes.at[product.nest.loops[m].slot];
+    void take(const Product& own, const Nodes& nodes, int places) {
+      product = &own;
+      for (size_t m = 0; m < own.nest.loops.size(); ++m) node[m] = nodes.at[own.nest.loops[m].slot];
+      go_on(places);
     }
     void go_on(int places) {
       if (places) node[product->nest.loops.size() - 1] += places;
@@ -135,6 +136,37 @@ class Sentence {
   // Calls visit(place, value) along such a line.
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_value(const Product& product, int size, Visit visit) const {
+    if (!product.linear) return walk(product, size, visit);
+    switch (product.addresses.size()) {
+      case 1:
+        return walk_evenly<1>(product, size, visit);
+      case 2:
+        return walk_evenly<2>(product, size, visit);
+      case 3:
+        return walk_evenly<3>(product, size, visit);
+      default:
+        return walk(product, size, visit);
+    }
+  }
+
+  // Where factors lie at equal distances.
+  template <int kCount, typename Visit>
+  STRUCTDEP_INLINE void walk_evenly(const Product& product, int size, Visit visit) const {
+    const T* at[kCount];
+    ptrdiff_t step[kCount];
+    for (int f = 0; f < kCount; ++f) {
+      const Address& own = product.addresses[f];
+      at[f] = cells_ + own.of(nodes_), step[f] = own.inner.box + own.inner.along * own.row(nodes_)->step;
+    }
+    for (ptrdiff_t m = 0; m < size; ++m) {
+      T value = at[0][m * step[0]];
+      for (int f = 1; f < kCount; ++f) value += at[f][m * step[f]];
+      visit(m, value);
+    }
+  }
+
+  template <typename Visit>
+  STRUCTDEP_INLINE void walk(const Product& product, int size, Visit visit) const {
     const int factors = product.addresses.size();
     Walk<T> walk[kFactors];
     for (int f = 0; f < factors; ++f) {
@@ -158,13 +190,16 @@ class Sentence {
       int place = 0;
       if (size > 1 || products.size() > 1)
         for_each_value(product, size, [&](int m, T value) {
-          if (value > own) own = value, place = m;
+          place = value > own ? m : place;
+          own = std::max(own, value);
         });
-      if (chosen_.product && own < best) return;
-      Choice choice(product, nodes_);
-      choice.go_on(place);
-      if (chosen_.product && own == best && !(product.number == chosen_.product->number && choice.before(chosen_))) return;
-      chosen_ = choice, best = own;
+      if (!chosen_.product || own > best) {
+        chosen_.take(product, nodes_, place), best = own;
+      } else if (own == best && product.number == chosen_.product->number) {
+        Choice other;
+        other.take(product, nodes_, place);
+        if (other.before(chosen_)) chosen_ = other;
+      }
     });
     return chosen_.product;
   }
@@ -174,7 +209,8 @@ class Sentence {
     values_.clear(), lines_.clear();
     T most = -kInf<T>;
     for_each_line(products, side, [&](const Product& product, int size) {
-      lines_.push_back({Choice(product, nodes_), size});
+      lines_.emplace_back(Choice{}, size);
+      lines_.back().first.take(product, nodes_, 0);
       for_each_value(product, size, [&](int, T value) { values_.push_back(value), most = std::max(most, value); });
     });
     if (values_.empty()) return false;
