@@ -36,14 +36,15 @@ class Sums {
     for_each_cell(blocks, [&](ptrdiff_t at, Cell& cell) {
       Vec<T>* const value = cell.value;
       const Vec<T> reference = look(cells + at, cell);
+      Mask<T> few{};
       if (kAdds) raise(cell, reference);
       for (int n = cell.leaves; n < cell.size; ++n) {
         const size_t k = cell.here[n];
         value[k] = kAdds ? reference + logarithm(cell.power[k]) : greatest(k, value);
-        if (const Mask<T> few = cell.power[k] < kTiny; kAdds && !none<T>(few))
-          if (const Vec<T> best = greatest(k, value); !none<T>(few & (best > -kInf<T>))) value[k] = exactly(k, best, value);
+        if (kAdds) few |= cell.power[k] < kTiny;
         store(cells + row_[k] + at, value[k]);
       }
+      if (kAdds && !none<T>(few)) compute_exactly(cells + at, cell);
     });
   }
 
@@ -63,9 +64,12 @@ class Sums {
       std::fill_n(rise, size_, Vec<T>{});
       for (int n = cell.size; n-- > cell.leaves;) {
         const size_t k = cell.here[n];
-        const Mask<T> has = own[k] != 0, direct = has & !(cell.power[k] >= kTiny);
-        if (!none<T>(direct)) share_exactly(k, cells + at, shares + at, cell, direct, own);
-        rise[k] += where<T>(has & ~direct, own[k] / cell.power[k]);
+        Mask<T> has = own[k] != 0;
+        if (const Mask<T> direct = has & !(cell.power[k] >= kTiny); !none<T>(direct)) {
+          share_exactly(k, cells + at, shares + at, cell, direct, own);
+          has &= ~direct;
+        }
+        rise[k] += where<T>(has, own[k] / cell.power[k]);
         for (const size_t m : members(k)) rise[m] += rise[k];
       }
       for (int n = 0; n < cell.leaves; ++n) {
@@ -130,6 +134,16 @@ class Sums {
     Vec<T> best = all(-kInf<T>);
     for (const size_t m : members(k)) best = larger<T>(best, value[m]);
     return best;
+  }
+
+  // Those of the sums that are small.
+  void compute_exactly(T* cells, Cell& cell) const {
+    for (int n = cell.leaves; n < cell.size; ++n) {
+      const size_t k = cell.here[n];
+      const Vec<T> best = greatest(k, cell.value);
+      if (none<T>((cell.power[k] < kTiny) & (best > -kInf<T>))) continue;
+      store(cells + row_[k], cell.value[k] = exactly(k, best, cell.value));
+    }
   }
 
   Vec<T> exactly(size_t k, Vec<T> best, const Vec<T>* value) const {

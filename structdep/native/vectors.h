@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <limits>
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #define STRUCTDEP_INLINE inline __attribute__((always_inline))
 
 namespace structdep {
@@ -142,6 +146,9 @@ STRUCTDEP_INLINE Vec<double> logarithm(Vec<double> x) {
 
 template <typename T>
 STRUCTDEP_INLINE bool none(Mask<T> mask) {
+#if defined(__AVX__)
+  if constexpr (sizeof(mask) == sizeof(__m256i)) return _mm256_testz_si256(bits<__m256i>(mask), bits<__m256i>(mask));
+#endif
   Integer<T> any = 0;
   for (int lane = 0; lane < kLanes; ++lane) any |= mask[lane];
   return any == 0;
