@@ -75,7 +75,7 @@ class Chart {
 
  private:
   static constexpr int kPieces = 16;  // of an item and a span: one for each side and axiom
-  struct Piece {                      // cells at equal distances
+  struct Piece {  // cells at equal distances
     ptrdiff_t first;
     int size;
     ptrdiff_t step;
@@ -85,6 +85,7 @@ class Chart {
   };
 
   const std::vector<Item>& items() const { return frame_.program.items; }
+
   // Spans behind all those within them; if skewed, the first of each width. What begins alike is read together.
   std::vector<Span> order() const {
     std::vector<Span> result;

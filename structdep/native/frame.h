@@ -63,7 +63,7 @@ class Frame {
   }
 
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
-  static int kind_of(const Item& item) { return item.exterior + 2 * item.by_end; }
+  int kind_of(const Item& item) const { return skewed ? 0 : item.exterior + 2 * item.by_end; }
 
   void list_spans() {
     if (std::pow(nodes, 3) * kLanes > INT_MAX / 2) throw std::bad_alloc();
@@ -94,7 +94,6 @@ class Frame {
       }
       cells_[0] += size, cells_[kOneSpan] = std::max(cells_[kOneSpan], size);
     }
-    for (int kind = 1; kind < kOneSpan; ++kind) rows_[kind] = rows_[0], cells_[kind] = cells_[0];
   }
 
   static Box take(size_t& size, ptrdiff_t wanted, Box box) {

@@ -72,7 +72,8 @@ class Rules {
 
   const Program program;
 
-  // The frame for so many sentences, the longest of which has so many nodes.
+  // The frame for so many sentences, the longest of which has so many nodes: fewer lie beside each other where there is
+  // not enough for all threads, or where their charts would not fit into a cache.
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
@@ -82,7 +83,7 @@ class Rules {
   }
 
  private:
-  static constexpr double kMost = 2.4e6;  // numbers of a chart that is looked at again and again: they fit into a cache
+  static constexpr double kMost = 2.4e6;  // numbers of all tables that are read again and again
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;

@@ -10,9 +10,9 @@
 
 namespace structdep {
 
-constexpr int kBeside = 4;  // rows that are joined to one at once
-constexpr int kBlocks = 16;  // vectors beside each other at once
-constexpr int kAhead = 6;   // nodes for which memory is asked in advance
+constexpr int kBeside = 4;   // rows that are joined to one at once
+constexpr int kBlocks = 16;  // vectors of each of them at once: as they lie in memory, one after the other
+constexpr int kAhead = 6;    // nodes for which memory is asked in advance
 
 enum class Work { kAssign, kMax, kSum, kShare, kPass };
 

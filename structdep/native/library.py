@@ -23,7 +23,8 @@ import jax
 
 SOURCES = Path(__file__).parent
 TARGET = "structdep_chart"
-FLAGS = ("-O3", "-fno-unswitch-loops", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-w")
+FLAGS = ("-std=c++17", "-shared", "-fPIC", "-O3", "-fno-unswitch-loops", "-fno-math-errno", "-fno-trapping-math")
+QUIET = ("-Wno-psabi", "-w")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 """What asks for all instructions of this processor: the first that the compiler knows."""
 
@@ -92,7 +93,7 @@ def _compile(place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         made = Path(folder) / place.name
         for processor in FOR_THIS_PROCESSOR:
-            options = [*FLAGS, *processor.split(), f"-I{jax.ffi.include_dir()}"]
+            options = [*FLAGS, *QUIET, *processor.split(), f"-I{jax.ffi.include_dir()}"]
             command = [*compiler, *options, str(SOURCES / "chart.cc"), "-o", str(made)]
             result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode == 0:

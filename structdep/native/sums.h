@@ -80,7 +80,7 @@ class Sums {
   }
 
  private:
-  static constexpr int kPrefetch = 32;
+  static constexpr int kPrefetch = 32;  // numbers ahead: there are more rows than the processor foresees
   static constexpr T kTiny = T(1e-20);  // what is less, relative to the greatest leaf, is computed for itself
 
   // What is there, first the leaves; the values, and their exponentials relative to the greatest.
