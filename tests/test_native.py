@@ -153,6 +153,15 @@ def test_what_vmap_does_not_map_is_parsed_once() -> None:
 
 
 @needs_it
+def test_many_sentences_with_hundreds_of_words() -> None:
+    batch, words = 32, 520
+    scores = np.random.default_rng(0).normal(size=(1, words + 1, words + 1)).astype(np.float32)
+    lengths = np.array([words, *[2] * (batch - 1)])
+    together = sd.inside(sd.charts.eisner(), scores.repeat(batch, 0), lengths)
+    np.testing.assert_allclose(together[:1], sd.inside(sd.charts.eisner(), scores), rtol=1e-5)
+
+
+@needs_it
 def test_charts_that_are_too_large_are_refused() -> None:
     with pytest.raises(Exception, match="there is no memory for charts of 1500 words: parse shorter sentences"):
         jax.block_until_ready(sd.inside(sd.charts.mhk(4), jnp.zeros((1501, 1501))))

@@ -23,9 +23,9 @@ class Chart {
       : frame_(frame),
         nodes_(nodes),
         adds_(adds),
-        values_(value_pool, frame.size() + frame.of_one_span() + kLanes),
+        values_(value_pool, frame.size() + frame.of_one_span()),
         products_(frame) {
-    std::fill_n(cells() + frame.size(), frame.of_one_span(), T{0});
+    if (adds) std::fill_n(cells() + frame.size(), frame.of_one_span(), T{0});
   }
 
   const Frame& frame() const { return frame_; }
@@ -154,8 +154,8 @@ class Chart {
         return adds_ ? products.template compute<true>(cells, blocks_) : products.template compute<false>(cells, blocks_);
     }
     if (!(item.assigned && products_.size() == 1 && is_whole(own, count))) for_each_cell(own, count, clear);
-    if (item.assigned) return run_all<Work::kAssign>(nullptr, nullptr);
-    run_all<Work::kMax>(nullptr, nullptr);
+    if (item.assigned) return run_all<Work::kAssign>();
+    run_all<Work::kMax>();
     if (adds_) add_up(own, count);
   }
 
@@ -168,7 +168,7 @@ class Chart {
   // From the greatest of its products, an item's values to their sum. Sums of exponentials are 0 before and after.
   void add_up(const Piece* own, int count) {
     T *const cells = this->cells(), *const sum = cells + frame_.size() - own[0].first;
-    run_all<Work::kSum>(sum, nullptr);
+    run_all<Work::kSum>(sum);
     for_each_cell(own, count, [&](ptrdiff_t at) {
       add(cells + at, logarithm(load(sum + at)));
       store(sum + at, Vec<T>{});
@@ -197,7 +197,7 @@ class Chart {
   }
 
   template <Work kWork>
-  void run_all(T* sum, const T* shares) {
+  void run_all(T* sum = nullptr, const T* shares = nullptr) {
     for (Loops<T>& loops : products_) {
       loops.sum = sum, loops.share = shares;
       execute<kWork>(loops, blocks_);

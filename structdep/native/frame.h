@@ -22,10 +22,12 @@ class Frame {
  public:
   // To be traced, charts keep all items that rules name; to be differentiated, those that take long to compute.
   Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated)
-      : program(std::move(given)), nodes(nodes), sentences(skewed ? sentences : kLanes), skewed(skewed) {
-    row_ = (nodes * this->sentences + kLanes - 1) / kLanes * kLanes;
+      : program(std::move(given)), nodes(nodes), sentences(sentences), skewed(skewed) {
+    row_ = whole_vectors(nodes);
     plane_ = nodes * row_;
-    skewed ? list_widths() : list_spans();
+    cells_[kOneSpan] = row_;
+    const auto has_third = [](const Item& item) { return item.positions == 3; };
+    if (std::any_of(program.items.begin(), program.items.end(), has_third)) list_rows();
     for (const Table& table : program.tables) tables.push_back(lay_out(table));
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
@@ -54,6 +56,10 @@ class Frame {
 
  private:
   static constexpr int kSides = 3;
+  static constexpr int kOneSpan = 4;  // beside the kinds of items with three positions: those that are kept at one span
+
+  // Room for cells at so many nodes, in all sentences.
+  int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }
 
   static bool has_sums(const Item& item) {
     const auto is_sum = [](const Loop& loop) { return loop.slot != kThird; };
@@ -65,8 +71,12 @@ class Frame {
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
   int kind_of(const Item& item) const { return skewed ? 0 : item.exterior + 2 * item.by_end; }
 
+  void list_rows() {
+    if (std::pow(nodes, 3) * sentences > INT_MAX / 2) throw std::bad_alloc();
+    skewed ? list_widths() : list_spans();
+  }
+
   void list_spans() {
-    if (std::pow(nodes, 3) * kLanes > INT_MAX / 2) throw std::bad_alloc();
     for (int kind = 0; kind < kOneSpan; ++kind) rows_[kind].resize(nodes * nodes);
     const auto add = [&](int kind, int start, int end) {
       rows_[kind][start * nodes + end] = {cells_[kind], kLanes};
@@ -84,10 +94,9 @@ class Frame {
 
   // By the width, the distance of the third position from the first, and the first.
   void list_widths() {
-    if (std::pow(nodes, 3) * sentences > INT_MAX / 2) throw std::bad_alloc();
     for (const int kind : {0, kOneSpan}) rows_[kind].resize(nodes * nodes);
     for (int width = 0; width < nodes; ++width) {
-      const int step = ((nodes - width) * sentences + kLanes - 1) / kLanes * kLanes, size = (width + 1) * step;
+      const int step = whole_vectors(nodes - width), size = (width + 1) * step;
       for (int start = 0; start < nodes - width; ++start) {
         const int span = start * nodes + start + width;
         rows_[0][span] = {cells_[0] - start * step, step}, rows_[kOneSpan][span] = {-start * step, step};
@@ -130,10 +139,9 @@ class Frame {
   }
 
   Box lay_out(const Item& item, int side, bool one_span, size_t& size) const {
-    if (item.positions == 2) {
-      const ptrdiff_t end = one_span ? 0 : skewed ? row_ : kLanes;
-      return take(size, one_span ? row_ : plane_, {0, {skewed ? sentences - end : one_span ? 0 : row_, end, 0}});
-    }
+    const ptrdiff_t start = !one_span * row_, end = !one_span * kLanes;
+    if (item.positions == 2 && skewed) return take(size, one_span ? row_ : plane_, {0, {sentences - start, start, 0}});
+    if (item.positions == 2) return take(size, one_span ? kLanes : plane_, {0, {start, end, 0}});
     const int cells = cells_[one_span ? kOneSpan : kind_of(item)];
     if (skewed) return take(size, cells, {0, {sentences, 0, 0}});
     if (side == kInner) return take(size, cells, {0, {-kLanes, 0, 0}});
@@ -165,8 +173,7 @@ class Frame {
   ptrdiff_t row_, plane_;
   size_t size_ = 0, share_size_ = 0;
   std::vector<Home> homes_;
-  static constexpr int kOneSpan = 4;
-  std::vector<Row> rows_[kOneSpan + 1];  // of each kind of items with three positions, and of those kept at one span
+  std::vector<Row> rows_[kOneSpan + 1];  // of each kind of items with three positions
   int cells_[kOneSpan + 1] = {};         // how many they have
 };
 

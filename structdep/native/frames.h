@@ -77,7 +77,7 @@ class Rules {
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
-    while (beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
+    while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
     return frames_.get({nodes, beside, traced, differentiated},
                        [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated); });
   }

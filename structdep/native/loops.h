@@ -27,6 +27,12 @@ struct Walk {
   STRUCTDEP_INLINE ptrdiff_t step(ptrdiff_t node) const { return inner.box + inner.along * row[middle.rows * node].step; }
 };
 
+// That of a factor among these cells: the slots of the loops are at the nodes from which they count.
+template <typename T>
+STRUCTDEP_INLINE Walk<T> walk_of(const Address& own, const T* cells, const Nodes& nodes, Stride inner, Stride middle) {
+  return {cells + own.in_box(nodes), own.row(nodes), own.third(nodes), inner, middle, 0};
+}
+
 // Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
 template <typename T>
 struct Loops {

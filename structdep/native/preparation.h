@@ -79,11 +79,10 @@ class Preparation {
     loops.factors = product.addresses.size(), loops.varying = product.varying;
     for (int f = 0; f < loops.factors; ++f) {
       const Address& own = product.addresses[f];
-      const T* const place = cells_ + own.in_box(nodes);
-      const Row* const row = own.row(nodes);
-      ptrdiff_t to_share = shares_ ? shares_ + own.share_in_box(nodes) - place : 0;
-      if (shares_ && own.share_rows != own.rows) to_share += own.share_row(nodes)->at - row->at;
-      loops.walk[f] = {place, row, own.third(nodes), inner ? own.inner : Stride{}, own.middle, to_share};
+      Walk<T>& walk = loops.walk[f] = walk_of<T>(own, cells_, nodes, inner ? own.inner : Stride{}, own.middle);
+      if (!shares_) continue;
+      walk.to_share = shares_ + own.share_in_box(nodes) - walk.at;
+      if (own.share_rows != own.rows) walk.to_share += own.share_row(nodes)->at - walk.row->at;
     }
   }
 

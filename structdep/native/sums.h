@@ -17,9 +17,11 @@ class Sums {
  public:
   // Of a family, at a span, on one side.
   Sums(const Frame& frame, const Family& family, int side, const Nodes& nodes)
-      : family_(family), size_(family.items.size()), leaves_(family.leaves) {
+      : family_(family),
+        size_(family.items.size()),
+        leaves_(family.leaves),
+        step_(frame.home(family.items[0], side).step(nodes.at[kStart], nodes.at[kEnd])) {
     const int start = nodes.at[kStart], end = nodes.at[kEnd];
-    step_ = frame.home(family.items[0], side).step(start, end);
     for (size_t m = 0; m < size_; ++m) {
       const int number = family.items[m];
       const Home& home = frame.home(number, side);
@@ -167,7 +169,7 @@ class Sums {
 
   const Family& family_;
   const size_t size_, leaves_;
-  ptrdiff_t step_;
+  const ptrdiff_t step_;
   ptrdiff_t row_[Family::kMost], share_[Family::kMost];
   Range there_[Family::kMost];           // where each is
   int begin_ = INT_MAX, end_ = INT_MIN;  // and any

@@ -156,7 +156,8 @@ class Sentence {
     ptrdiff_t step[kCount];
     for (int f = 0; f < kCount; ++f) {
       const Address& own = product.addresses[f];
-      at[f] = cells_ + own.of(nodes_), step[f] = own.inner.box + own.inner.along * own.row(nodes_)->step;
+      const Walk<T> walk = walk_of(own, cells_, nodes_, own.inner, {});
+      at[f] = walk.of(0), step[f] = walk.step(0);
     }
     for (ptrdiff_t m = 0; m < size; ++m) {
       T value = at[0][m * step[0]];
@@ -171,8 +172,7 @@ class Sentence {
     Walk<T> walk[kFactors];
     for (int f = 0; f < factors; ++f) {
       const Address& own = product.addresses[f];
-      walk[f].at = cells_ + own.in_box(nodes_), walk[f].row = own.row(nodes_), walk[f].third = own.third(nodes_);
-      walk[f].middle = own.inner;
+      walk[f] = walk_of(own, cells_, nodes_, {}, own.inner);
     }
     for (int m = 0; m < size; ++m) {
       T value = *walk[0].of(m);
