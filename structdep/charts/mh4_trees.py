@@ -11,26 +11,37 @@ a, b, c, d, x = indices("a b c d x")
 
 
 class State(NamedTuple):
-    """What may still happen to an item of three heads; `last` is the arc that came last."""
+    """What may still happen to an item of three heads: `last` is the arc that came last.
 
-    P: int
+    The numbers P of an item (0, 1, 2) differ only in what they allow beside what all do. So P is "*" for what all do,
+    and "0" or "1" for the rest, in an item of its own where several P are possible: a tree takes one of the two.
+    """
+
+    P: str
     Q: int
     last: str
 
 
 STATES = {
-    **{f"rp{P}": State(P, 0, "rp") for P in (1, 2)},
-    **{f"ra{P}": State(P, 0, "ra") for P in (1, 2)},
-    **{f"rb{P}{Q}": State(P, Q, "rb") for P in (1, 2) for Q in (0, 1)},
-    **{f"rd{Q}": State(0, Q, "rd") for Q in (0, 1)},
-    **{f"re{Q}": State(0, Q, "re") for Q in (0, 1)},
-    **{f"l{P}": State(P, 0, "l") for P in (0, 1, 2)},
-    **{f"la{P}": State(P, 0, "l") for P in (0, 1)},
-    **{f"lb{P}": State(P, 1, "l") for P in (0, 1, 2)},
-    **{name: State(0, 1, "l") for name in ("ld", "le")},
-    **{name: State(0, 1, "lx") for name in ("lxb", "lxd")},
+    "T": State("*", 1, "t"),
+    **{name: State("*", 0, name) for name in ("rp", "ra")},
+    **{f"rb{Q}": State("*", Q, "rb") for Q in (0, 1)},
+    **{f"{last}{Q}": State("*0", Q, last) for last in ("rd", "re") for Q in (0, 1)},
+    **{name: State("*", 0, "l") for name in ("l", "la")},
+    "lb": State("*", 1, "l"),
+    "ld": State("*0", 1, "l"),
+    "lx": State("*0", 1, "lx"),
+    **{name: State("0", 0, "l") for name in ("l0", "la0")},
+    "lb0": State("0", 1, "l"),
+    "lxb": State("0", 1, "lx"),
+    "ra'": State("1", 0, "ra"),
+    "rb'": State("1", 0, "rb"),
+    **{name: State("1", 0, "l") for name in ("l1", "la1")},
+    "lb1": State("1", 1, "l"),
 }
 """The items of three heads; of those with one state, each can go on by other arcs in the step that makes it."""
+
+ARCS = "rp ra rb rd re l lx"
 
 
 def mh4_trees(transitions: bool = False) -> DeductionSystem:
@@ -59,9 +70,10 @@ def mh4_trees(transitions: bool = False) -> DeductionSystem:
     )
 
 
-I, I_zp, I_zpf, T = (Item(name) for name in ("I", "I{zp}", "I{zpf}", "T"))
+I, I_zp, I_zpf = (Item(name) for name in ("I", "I{zp}", "I{zpf}"))
 I_z, I_p, I_f, I_x = (Item(f"I{c}") for c in "zpfx")
 N = {name: Item(f"N{name}") for name in STATES}
+T = N["T"]
 
 
 class _Rules(list[Rule]):
@@ -82,47 +94,42 @@ class _Rules(list[Rule]):
 
     def grow_right(self) -> None:
         """T and R: a part on the right, and an arc."""
-        for P, part in ((1, I_zpf), (2, I_x)):
-            self.step(T[a, b, c], part[c, d], (a, c), N[f"rp{P}"])
-            self.step(self.some(last="rp")[a, b, c], part[c, d], (a, c), N[f"rp{P}"])
-            self.step(self.some(last="ra rb rd re l lx")[a, b, c], part[c, d], (a, c), N[f"ra{P}"])
-            for Q in "01":
-                self.step(self.some(Q=Q)[a, b, c], part[c, d], (b, c), N[f"rb{P}{Q}"])
-        self.step(T[a, b, c], I[c, d], (d, b), N["re1"])
+        for last, gives in (("t rp", "rp"), ("ra rb rd re l lx", "ra")):
+            self.step(self.some(last=last)[a, b, c], I[c, d], (a, c), N[gives])
+        self.step(self.some(last=f"t {ARCS}")[a, b, c], I_zpf[c, d], (a, c), N["ra'"])
+        self.step(self.some()[a, b, c], I_zpf[c, d], (b, c), N["rb'"])
         for Q in "01":
-            self.step(self.some(Q=Q)[a, b, c], I[c, d], (d, b), N[f"re{Q}"])
-            self.step(self.some(P="0", Q=Q)[a, b, c], I[c, d], (d, c), N[f"rd{Q}"])
+            self.step(self.some(Q=Q)[a, b, c], I[c, d], (b, c), N[f"rb{Q}"])
+            self.step(self.some(Q=Q, last=f"t {ARCS}")[a, b, c], I[c, d], (d, b), N[f"re{Q}"])
+            self.step(self.some("0", Q)[a, b, c], I[c, d], (d, c), N[f"rd{Q}"])
 
     def grow_left(self) -> None:
         """L: a part on the left, and an arc."""
-        for P in "012":
-            self.step(I[a, x], self.some(P=P, last="rb re l lx")[x, b, d], (a, b), N[f"l{P}"])
-            self.step(I[a, x], self.some(P=P, last="ra rp l")[x, b, d], (b, x), N[f"lb{P}"])
-        self.step(I[a, x], self.some(last="lx")[x, b, d], (b, x), N["lxb"])
-        self.step(I[a, x], self.some(last="rp")[x, b, d], (d, x), N["lxd"])
-        self.step(I[a, x], self.some(last="ra rd")[x, b, d], (d, x), N["ld"])
-        self.step(I[a, x], self.some(last="rb re l lx")[x, b, d], (d, x), N["le"])
-        self.step(I[a, x], self.some(P="2", Q="0", last="ra rp l")[x, b, d], (a, x), N["l2"])
-        self.step(I[a, x], self.some(P="1", last="ra rp")[x, b, d], (a, x), N["l1"])
-        for P in "01":
-            self.step(I[a, x], self.some(P=P, Q="0", last="l")[x, b, d], (a, x), N[f"la{P}"])
+        for P, name in (("*", ""), ("0", "0"), ("1", "1")):
+            self.step(I[a, x], self.some(P, last="rb re l lx")[x, b, d], (a, b), N[f"l{name}"])
+        for P, last, gives in (("*", "ra rp l lx", "lb"), ("0", "l", "lb0"), ("0", "lx", "lxb"), ("1", "ra l", "lb1")):
+            self.step(I[a, x], self.some(P, last=last)[x, b, d], (b, x), N[gives])
+        for last, gives in (("rp", "lx"), ("ra rb rd re l lx", "ld")):
+            self.step(I[a, x], self.some(last=last)[x, b, d], (d, x), N[gives])
+        for P, last, gives in (("*", "ra rp l", "la"), ("0", "l", "la0"), ("1", "ra", "l1"), ("1", "l", "la1")):
+            self.step(I[a, x], self.some(P, "0", last)[x, b, d], (a, x), N[gives])
 
     def close(self) -> None:
         """The arc that comes after another in one step, and leaves two heads."""
         for names, head, gives in (
-            ("rp1 rp2 ra1 ra2", d, I_z),
-            ("rb10 rb20 rd0", d, I_f),
-            ("rb11 rb21 rd1 lb0 lb1 lb2 lxb", d, I_x),
-            ("le la0 lb0", a, I_z),
-            ("rb10 rb11 la1 lb1", a, I_p),
+            ("rp ra l", d, I_z),
+            ("rb0 rd0", d, I_f),
+            ("rb1 rd1 lb", d, I_x),
+            ("la0 lb0", a, I_z),
+            ("rb' la1 lb1", a, I_p),
         ):
             arc = link((a, b, d), head, b, self.transitions)
             self.extend(N[name][a, b, d] * arc >> gives[a, d] for name in names.split())
 
-    def some(self, P: str = "012", Q: str = "01", last: str = "ra rp rb rd re l lx") -> Item:
-        """The sum of the items of three heads in some states."""
-        states = frozenset(m for m, s in STATES.items() if str(s.P) in P and str(s.Q) in Q and s.last in last.split())
-        return self.sums.setdefault(states, Item(f"N{{{P},{Q},{last}}}"))
+    def some(self, P: str = "*", Q: str = "01", last: str = ARCS) -> Item:
+        """The item of three heads in some states, or the sum of theirs."""
+        states = frozenset(m for m, s in STATES.items() if P in s.P and str(s.Q) in Q and s.last in last.split())
+        return N[min(states)] if len(states) == 1 else self.sums.setdefault(states, Item(f"N{{{P},{Q},{last}}}"))
 
     def define_sums(self) -> None:
         """The sums, each made of smaller ones as far as they go."""

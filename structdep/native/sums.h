@@ -35,16 +35,17 @@ class Sums {
 
   template <bool kAdds>
   void compute(T* cells, int blocks) const {
-    for_each_cell(blocks, [&](ptrdiff_t at, Cell& cell) {
-      Vec<T>* const value = cell.value;
-      const Vec<T> reference = look(cells + at, cell);
+    for_each_cell(blocks, [&](ptrdiff_t at, auto& cell) {
+      look(cells + at, cell);
+      if (kAdds) raise(cell);
       Mask<T> few{};
-      if (kAdds) raise(cell, reference);
       for (int n = cell.leaves; n < cell.size; ++n) {
         const size_t k = cell.here[n];
-        value[k] = kAdds ? reference + logarithm(cell.power[k]) : greatest(k, value);
-        if (kAdds) few |= cell.power[k] < kTiny;
-        store(cells + row_[k] + at, value[k]);
+        for (int w = 0; w < cell.kWide; ++w) {
+          cell.value[k][w] = kAdds ? cell.reference[w] + logarithm(cell.power[k][w]) : cell.greatest(members(k), w);
+          if (kAdds) few |= cell.power[k][w] < kTiny;
+          store(cells + row_[k] + at + w * kLanes, cell.value[k][w]);
+        }
       }
       if (kAdds && !none<T>(few)) compute_exactly(cells + at, cell);
     });
@@ -52,32 +53,21 @@ class Sums {
 
   // From the shares of sums, which are zero again, to those of leaves.
   void share(const T* cells, T* shares, int blocks) const {
-    Vec<T> own[Family::kMost], rise[Family::kMost];
-    for_each_cell(blocks, [&](ptrdiff_t at, Cell& cell) {
+    for_each_cell(blocks, [&](ptrdiff_t at, auto& cell) {
       Mask<T> any{};
       for (int n = cell.leaves; n < cell.size; ++n) {
-        T* const from = shares + share_[cell.here[n]] + at;
-        own[cell.here[n]] = load(from), any |= own[cell.here[n]] != 0;
+        const size_t k = cell.here[n];
+        T* const from = shares + share_[k] + at;
         __builtin_prefetch(from + kPrefetch, 1);
-        store(from, Vec<T>{});
+        for (int w = 0; w < cell.kWide; ++w) {
+          cell.own[k][w] = load(from + w * kLanes), any |= cell.own[k][w] != 0;
+          store(from + w * kLanes, Vec<T>{});
+        }
       }
       if (none<T>(any)) return;
-      raise(cell, look(cells + at, cell));
-      std::fill_n(rise, size_, Vec<T>{});
-      for (int n = cell.size; n-- > cell.leaves;) {
-        const size_t k = cell.here[n];
-        Mask<T> has = own[k] != 0;
-        if (const Mask<T> direct = has & !(cell.power[k] >= kTiny); !none<T>(direct)) {
-          share_exactly(k, cells + at, shares + at, cell, direct, own);
-          has &= ~direct;
-        }
-        rise[k] += where<T>(has, own[k] / cell.power[k]);
-        for (const size_t m : members(k)) rise[m] += rise[k];
-      }
-      for (int n = 0; n < cell.leaves; ++n) {
-        const size_t m = cell.here[n];
-        add(shares + share_[m] + at, where<T>(rise[m] != 0, cell.power[m] * rise[m]));
-      }
+      look(cells + at, cell);
+      raise(cell);
+      share_to_leaves(cells + at, shares + at, cell);
     });
   }
 
@@ -85,85 +75,130 @@ class Sums {
   static constexpr int kPrefetch = 32;  // numbers ahead: there are more rows than the processor foresees
   static constexpr T kTiny = T(1e-20);  // what is less, relative to the greatest leaf, is computed for itself
 
-  // What is there, first the leaves; the values, and their exponentials relative to the greatest.
+  // What is there, first the leaves; in a few vectors the values, their exponentials relative to the greatest, and the shares.
+  template <int kVectors>
   struct Cell {
+    static constexpr int kWide = kVectors;
     int leaves = 0, size = 0;
     uint8_t here[Family::kMost];
-    Vec<T> value[Family::kMost], power[Family::kMost];
+    Vec<T> value[Family::kMost][kWide], power[Family::kMost][kWide], own[Family::kMost][kWide], rise[Family::kMost][kWide];
+    Vec<T> reference[kWide];
 
     bool has(size_t m) const { return std::find(here, here + size, m) != here + size; }
+
+    STRUCTDEP_INLINE Vec<T> greatest(const std::vector<uint8_t>& members, int w) const {
+      Vec<T> best = all(-kInf<T>);
+      for (const size_t m : members) best = larger<T>(best, value[m][w]);
+      return best;
+    }
   };
 
   const std::vector<uint8_t>& members(size_t k) const { return family_.members[k - leaves_]; }
 
+  // Two vectors at once, so that what is where is looked up half as often.
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_cell(int blocks, Visit visit) const {
-    Cell cell;
+    Cell<2> two;
+    Cell<1> one;
     for (int x = begin_; x <= end_; ++x) {
-      cell.leaves = cell.size = 0;
-      for (size_t m = 0; m < size_; ++m) {
-        const bool is_here = there_[m].has(x);
-        cell.here[cell.size] = m;
-        cell.size += is_here, cell.leaves += is_here && m < leaves_;
-        if (!is_here) cell.value[m] = all(-kInf<T>), cell.power[m] = Vec<T>{};
-      }
-      for (int block = 0; block < blocks; ++block) visit(x * step_ + block * kLanes, cell);
+      if (blocks > 1) find(x, two);
+      if (blocks % 2) find(x, one);
+      for (int block = 0; block + 1 < blocks; block += 2) visit(x * step_ + block * kLanes, two);
+      if (blocks % 2) visit(x * step_ + (blocks - 1) * kLanes, one);
     }
   }
 
-  // The values of leaves. Returns the greatest, or 0 where that is -inf.
-  STRUCTDEP_INLINE Vec<T> look(const T* cells, Cell& cell) const {
-    Vec<T> best = all(-kInf<T>);
+  template <int kWide>
+  void find(int x, Cell<kWide>& cell) const {
+    cell.leaves = cell.size = 0;
+    for (size_t m = 0; m < size_; ++m) {
+      const bool is_here = there_[m].has(x);
+      cell.here[cell.size] = m;
+      cell.size += is_here, cell.leaves += is_here && m < leaves_;
+      if (is_here) continue;
+      std::fill_n(cell.value[m], kWide, all(-kInf<T>));
+      std::fill_n(cell.power[m], kWide, Vec<T>{});
+    }
+  }
+
+  // The values of leaves, and the greatest, or 0 where that is -inf.
+  template <int kWide>
+  STRUCTDEP_INLINE void look(const T* cells, Cell<kWide>& cell) const {
+    Vec<T> best[kWide];
+    std::fill_n(best, kWide, all(-kInf<T>));
     for (int n = 0; n < cell.leaves; ++n) {
       const size_t m = cell.here[n];
-      best = larger<T>(best, cell.value[m] = load(cells + row_[m]));
-      __builtin_prefetch(cells + row_[m] + kPrefetch);
+      const T* const from = cells + row_[m];
+      __builtin_prefetch(from + kPrefetch);
+      for (int w = 0; w < kWide; ++w) best[w] = larger<T>(best[w], cell.value[m][w] = load(from + w * kLanes));
     }
-    return finite<T>(best);
+    for (int w = 0; w < kWide; ++w) cell.reference[w] = finite<T>(best[w]);
   }
 
   // The exponentials of leaves, and their sums.
-  STRUCTDEP_INLINE void raise(Cell& cell, Vec<T> reference) const {
-    for (int n = 0; n < cell.leaves; ++n) cell.power[cell.here[n]] = exponential(cell.value[cell.here[n]] - reference);
+  template <int kWide>
+  STRUCTDEP_INLINE void raise(Cell<kWide>& cell) const {
+    for (int n = 0; n < cell.leaves; ++n) {
+      const size_t m = cell.here[n];
+      for (int w = 0; w < kWide; ++w) cell.power[m][w] = exponential(cell.value[m][w] - cell.reference[w]);
+    }
     for (int n = cell.leaves; n < cell.size; ++n) {
-      Vec<T> sum{};
-      for (const size_t m : members(cell.here[n])) sum += cell.power[m];
-      cell.power[cell.here[n]] = sum;
+      Vec<T> sum[kWide] = {};
+      for (const size_t m : members(cell.here[n]))
+        for (int w = 0; w < kWide; ++w) sum[w] += cell.power[m][w];
+      std::copy_n(sum, kWide, cell.power[cell.here[n]]);
     }
   }
 
-  STRUCTDEP_INLINE Vec<T> greatest(size_t k, const Vec<T>* value) const {
-    Vec<T> best = all(-kInf<T>);
-    for (const size_t m : members(k)) best = larger<T>(best, value[m]);
-    return best;
+  template <int kWide>
+  STRUCTDEP_INLINE void share_to_leaves(const T* cells, T* shares, Cell<kWide>& cell) const {
+    for (size_t m = 0; m < size_; ++m) std::fill_n(cell.rise[m], kWide, Vec<T>{});
+    for (int n = cell.size; n-- > cell.leaves;) {
+      const size_t k = cell.here[n];
+      Vec<T>* const rise = cell.rise[k];
+      for (int w = 0; w < kWide; ++w) {
+        Mask<T> has = cell.own[k][w] != 0;
+        if (const Mask<T> direct = has & !(cell.power[k][w] >= kTiny); !none<T>(direct)) {
+          share_exactly(k, w, cells, shares, direct, cell);
+          has &= ~direct;
+        }
+        rise[w] += where<T>(has, cell.own[k][w] / cell.power[k][w]);
+      }
+      for (const size_t m : members(k))
+        for (int w = 0; w < kWide; ++w) cell.rise[m][w] += rise[w];
+    }
+    for (int n = 0; n < cell.leaves; ++n) {
+      const size_t m = cell.here[n];
+      for (int w = 0; w < kWide; ++w)
+        add(shares + share_[m] + w * kLanes, where<T>(cell.rise[m][w] != 0, cell.power[m][w] * cell.rise[m][w]));
+    }
   }
 
   // Those of the sums that are small.
-  void compute_exactly(T* cells, Cell& cell) const {
-    for (int n = cell.leaves; n < cell.size; ++n) {
-      const size_t k = cell.here[n];
-      const Vec<T> best = greatest(k, cell.value);
-      if (none<T>((cell.power[k] < kTiny) & (best > -kInf<T>))) continue;
-      store(cells + row_[k], cell.value[k] = exactly(k, best, cell.value));
-    }
+  template <int kWide>
+  void compute_exactly(T* cells, Cell<kWide>& cell) const {
+    for (int n = cell.leaves; n < cell.size; ++n)
+      for (int w = 0; w < kWide; ++w) {
+        const size_t k = cell.here[n];
+        const Vec<T> best = cell.greatest(members(k), w), reference = finite<T>(best);
+        if (none<T>((cell.power[k][w] < kTiny) & (best > -kInf<T>))) continue;
+        Vec<T> sum{};
+        for (const size_t m : members(k)) sum += exponential(cell.value[m][w] - reference);
+        store(cells + row_[k] + w * kLanes, cell.value[k][w] = best + logarithm(sum));
+      }
   }
 
-  Vec<T> exactly(size_t k, Vec<T> best, const Vec<T>* value) const {
-    const Vec<T> reference = finite<T>(best);
-    Vec<T> sum{};
-    for (const size_t m : members(k)) sum += exponential(value[m] - reference);
-    return best + logarithm(sum);
-  }
-
-  void share_exactly(size_t k, const T* cells, T* shares, const Cell& cell, Mask<T> direct, Vec<T>* own) const {
+  template <int kWide>
+  void share_exactly(size_t k, int w, const T* cells, T* shares, Mask<T> direct, Cell<kWide>& cell) const {
+    const ptrdiff_t at = w * kLanes;
     for (const size_t m : members(k)) {
       if (!cell.has(m)) continue;
-      const Vec<T> weight = exponential(load(cells + row_[m]) - load(cells + row_[k]));
-      const Vec<T> part = where<T>(direct, weight * own[k]);
+      const Vec<T> weight = exponential(load(cells + row_[m] + at) - load(cells + row_[k] + at));
+      const Vec<T> part = where<T>(direct, weight * cell.own[k][w]);
       if (m < leaves_)
-        add(shares + share_[m], part);
+        add(shares + share_[m] + at, part);
       else
-        own[m] += part;
+        cell.own[m][w] += part;
     }
   }
 
