@@ -175,7 +175,6 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int blo
 template <Work kWork, typename F, typename T>
 void middle(const Loops<T>& loops, int blocks) {
   using Own = Run<T, F::kCount>;
-  const ptrdiff_t end = blocks * kLanes;
   const auto at = [&](ptrdiff_t node, ptrdiff_t block) {
     Own run;
     run.first = std::max(loops.first[0], loops.first[1] + static_cast<int>(node));
@@ -201,11 +200,11 @@ void middle(const Loops<T>& loops, int blocks) {
         }
     }
   }
-  for (; node <= loops.to; ++node)
-    for (ptrdiff_t block = 0; block < end; block += kLanes) {
-      const Own run = at(node, block);
-      if (run.size > 0) inner<kWork, F>(loops, run);
-    }
+  for (; node <= loops.to; ++node) {
+    Own run = at(node, 0);
+    if (run.size <= 0) continue;
+    for (int block = 0; block < blocks; ++block, run.go_on(kLanes)) inner<kWork, F>(loops, run);
+  }
 }
 
 // Where there is no inner loop: the nodes of the middle one lie apart.

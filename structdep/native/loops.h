@@ -55,6 +55,11 @@ struct Run {
   int first, size;
   const T* factor[kCount];
   ptrdiff_t step[kCount];  // of each in the loop
+
+  STRUCTDEP_INLINE void go_on(ptrdiff_t numbers) {
+    place += numbers;
+    for (const T*& own : factor) own += numbers;
+  }
 };
 
 // How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.
