@@ -17,6 +17,7 @@ struct Family {
   std::vector<int> items;
   size_t leaves = 0;
   std::vector<std::vector<uint8_t>> members;  // of each sum
+  std::vector<std::vector<uint8_t>> owners;   // of each item: the sums that it is a member of
 };
 
 template <typename Number>
@@ -67,6 +68,9 @@ inline Family family_of(const Program& program, const std::vector<int>& sums) {
       if (!has(members, member)) members.push_back(member);
     }
   }
+  own.owners.resize(own.items.size());
+  for (size_t sum = 0; sum < own.members.size(); ++sum)
+    for (const uint8_t member : own.members[sum]) own.owners[member].push_back(own.leaves + sum);
   return own;
 }
 

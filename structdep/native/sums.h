@@ -84,6 +84,8 @@ class Sums {
     Vec<T> value[Family::kMost][kWide], power[Family::kMost][kWide], own[Family::kMost][kWide], rise[Family::kMost][kWide];
     Vec<T> reference[kWide];
 
+    // Where a sum is small that has a share.
+    STRUCTDEP_INLINE Mask<T> small(size_t k, int w) const { return (own[k][w] != 0) & ~(power[k][w] >= kTiny); }
     bool has(size_t m) const { return std::find(here, here + size, m) != here + size; }
 
     STRUCTDEP_INLINE Vec<T> greatest(const std::vector<uint8_t>& members, int w) const {
@@ -118,6 +120,7 @@ class Sums {
       if (is_here) continue;
       std::fill_n(cell.value[m], kWide, all(-kInf<T>));
       std::fill_n(cell.power[m], kWide, Vec<T>{});
+      std::fill_n(cell.rise[m], kWide, Vec<T>{});
     }
   }
 
@@ -150,27 +153,24 @@ class Sums {
     }
   }
 
+  // What is shared out by weights: the share of a sum over its exponential, and those of the sums that it is in.
   template <int kWide>
   STRUCTDEP_INLINE void share_to_leaves(const T* cells, T* shares, Cell<kWide>& cell) const {
-    for (size_t m = 0; m < size_; ++m) std::fill_n(cell.rise[m], kWide, Vec<T>{});
-    for (int n = cell.size; n-- > cell.leaves;) {
+    Mask<T> few{};
+    for (int n = cell.leaves; n < cell.size; ++n)
+      for (int w = 0; w < kWide; ++w) few |= cell.small(cell.here[n], w);
+    const bool exact = !none<T>(few);
+    for (int n = cell.size; n-- > 0;) {
       const size_t k = cell.here[n];
-      Vec<T>* const rise = cell.rise[k];
-      for (int w = 0; w < kWide; ++w) {
-        Mask<T> has = cell.own[k][w] != 0;
-        if (const Mask<T> direct = has & !(cell.power[k][w] >= kTiny); !none<T>(direct)) {
-          share_exactly(k, w, cells, shares, direct, cell);
-          has &= ~direct;
-        }
-        rise[w] += where<T>(has, cell.own[k][w] / cell.power[k][w]);
-      }
-      for (const size_t m : members(k))
-        for (int w = 0; w < kWide; ++w) cell.rise[m][w] += rise[w];
-    }
-    for (int n = 0; n < cell.leaves; ++n) {
-      const size_t m = cell.here[n];
+      const bool is_sum = n >= cell.leaves;
+      Vec<T> rise[kWide] = {};
+      if (is_sum && exact) share_exactly(k, cells, shares, cell);
+      if (is_sum)
+        for (int w = 0; w < kWide; ++w) rise[w] = cell.own[k][w] / larger<T>(cell.power[k][w], all(kTiny));
+      for (const size_t m : family_.owners[k])
+        for (int w = 0; w < kWide; ++w) rise[w] += cell.rise[m][w];
       for (int w = 0; w < kWide; ++w)
-        add(shares + share_[m] + w * kLanes, where<T>(cell.rise[m][w] != 0, cell.power[m][w] * cell.rise[m][w]));
+        is_sum ? void(cell.rise[k][w] = rise[w]) : add(shares + share_[k] + w * kLanes, cell.power[k][w] * rise[w]);
     }
   }
 
@@ -188,17 +188,23 @@ class Sums {
       }
   }
 
+  // That of a sum where it is small: it has none then.
   template <int kWide>
-  void share_exactly(size_t k, int w, const T* cells, T* shares, Mask<T> direct, Cell<kWide>& cell) const {
-    const ptrdiff_t at = w * kLanes;
-    for (const size_t m : members(k)) {
-      if (!cell.has(m)) continue;
-      const Vec<T> weight = exponential(load(cells + row_[m] + at) - load(cells + row_[k] + at));
-      const Vec<T> part = where<T>(direct, weight * cell.own[k][w]);
-      if (m < leaves_)
-        add(shares + share_[m] + at, part);
-      else
-        cell.own[m][w] += part;
+  void share_exactly(size_t k, const T* cells, T* shares, Cell<kWide>& cell) const {
+    for (int w = 0; w < kWide; ++w) {
+      Vec<T>& own = cell.own[k][w];
+      const ptrdiff_t at = w * kLanes;
+      const Mask<T> direct = cell.small(k, w);
+      for (const size_t m : members(k)) {
+        if (none<T>(direct) || !cell.has(m)) continue;
+        const Vec<T> weight = exponential(load(cells + row_[m] + at) - load(cells + row_[k] + at));
+        const Vec<T> part = where<T>(direct, weight * own);
+        if (m < leaves_)
+          add(shares + share_[m] + at, part);
+        else
+          cell.own[m][w] += part;
+      }
+      own = where<T>(~direct, own);
     }
   }
 
