@@ -149,7 +149,7 @@ class Sums {
       Vec<T> sum[kWide] = {};
       for (const size_t m : members(cell.here[n]))
         for (int w = 0; w < kWide; ++w) sum[w] += cell.power[m][w];
-      std::copy_n(sum, kWide, cell.power[cell.here[n]]);
+      for (int w = 0; w < kWide; ++w) cell.power[cell.here[n]][w] = sum[w];
     }
   }
 
