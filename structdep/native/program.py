@@ -7,7 +7,7 @@ numbers are read in the order in which they are written here; lists come behind 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise, starmap
 
@@ -28,8 +28,9 @@ from structdep.native.ranges import (
     nest,
     sides,
 )
+from structdep.native.weighted import without_weighted
 from structdep.plan import Plan, plan
-from structdep.rewriting import Fold, Term, rename, summed_variables
+from structdep.rewriting import Fold, Term, summed_variables
 
 MOST_POSITIONS, MOST_FACTORS = 3, 8
 """Of items and scores, and of products: `chart.cc` knows no others."""
@@ -45,41 +46,17 @@ class Encoder:
     names: tuple[str, ...]
 
     @cached_property
-    def weighted(self) -> dict[Item | Score, Fold]:
-        """Items of three positions that are one other, times scores of its ends: products have both in their place.
+    def _folds_and_sides(self) -> tuple[tuple[Fold, ...], dict[Item | Score, str]]:
+        return without_weighted(self.plan)
 
-        These scores stay the same in an innermost loop, which never goes along ends of an item of three positions.
-        """
-        folds = [fold for group in self.plan.groups for fold in group.folds]
-        rules = {fold.conclusion.symbol for fold in self.plan.items}
-        return {
-            fold.conclusion.symbol: fold for fold in folds if fold.conclusion.symbol not in rules and _is_weighted(fold)
-        }
-
-    @cached_property
+    @property
     def folds(self) -> tuple[Fold, ...]:
-        folds = [fold for group in self.plan.groups for fold in group.folds]
-        return tuple(
-            replace(fold, terms=tuple(tuple(a for atom in term for a in self.parts(atom)) for term in fold.terms))
-            for fold in folds
-            if fold.conclusion.symbol not in self.weighted
-        )
+        return self._folds_and_sides[0]
 
-    def parts(self, atom: Atom) -> Term:
-        """The atom, or, if that is a weighted item, what it is made of."""
-        if not (fold := self.weighted.get(atom.symbol)):
-            return (atom,)
-        names = {own.name: position for own, position in zip(fold.conclusion.positions, atom.positions, strict=True)}
-        return tuple(rename(part, names) for part in fold.terms[0])
-
-    @cached_property
+    @property
     def stored(self) -> dict[Item | Score, str]:
-        """At which sides of its span each item is read, "=" if only at its own: by itself, or in a weighted item."""
-        result = dict(self.plan.stored)
-        for symbol, fold in self.weighted.items():
-            base = fold.terms[0][0].symbol
-            result[base] = "".join(sorted({*result[base], *result[symbol]} - {"="})) or "="
-        return result
+        """At which sides of its span each item is read, "=" if only at its own."""
+        return self._folds_and_sides[1]
 
     @cached_property
     def known(self) -> Known:
@@ -251,17 +228,6 @@ def listed(numbers: Iterable[Sequence[int]]) -> Numbers:
     """Their number, and all of them."""
     rows = list(numbers)
     return [len(rows), *(number for row in rows for number in row)]
-
-
-def _is_weighted(fold: Fold) -> bool:
-    own = fold.conclusion
-    (base, *scores), *others = fold.terms
-    return (
-        not others
-        and len(own.positions) == 3
-        and base.positions == own.positions
-        and not any(score.is_item or not set(score.positions) <= set(own.span) for score in scores)
-    )
 
 
 def _nest(own: Nest, slots: dict[str, int]) -> Numbers:

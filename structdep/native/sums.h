@@ -153,25 +153,33 @@ class Sums {
     }
   }
 
-  // What is shared out by weights: the share of a sum over its exponential, and those of the sums that it is in.
+  // What rises from an item is its share over its exponential: that of a sum its own, and all that rises from sums it is in.
   template <int kWide>
   STRUCTDEP_INLINE void share_to_leaves(const T* cells, T* shares, Cell<kWide>& cell) const {
     Mask<T> few{};
     for (int n = cell.leaves; n < cell.size; ++n)
       for (int w = 0; w < kWide; ++w) few |= cell.small(cell.here[n], w);
     const bool exact = !none<T>(few);
-    for (int n = cell.size; n-- > 0;) {
+    for (int n = cell.size; n-- > cell.leaves;) {
       const size_t k = cell.here[n];
-      const bool is_sum = n >= cell.leaves;
-      Vec<T> rise[kWide] = {};
-      if (is_sum && exact) share_exactly(k, cells, shares, cell);
-      if (is_sum)
-        for (int w = 0; w < kWide; ++w) rise[w] = cell.own[k][w] / larger<T>(cell.power[k][w], all(kTiny));
-      for (const size_t m : family_.owners[k])
-        for (int w = 0; w < kWide; ++w) rise[w] += cell.rise[m][w];
-      for (int w = 0; w < kWide; ++w)
-        is_sum ? void(cell.rise[k][w] = rise[w]) : add(shares + share_[k] + w * kLanes, cell.power[k][w] * rise[w]);
+      if (exact) share_exactly(k, cells, shares, cell);
+      Vec<T> rise[kWide];
+      for (int w = 0; w < kWide; ++w) rise[w] = cell.own[k][w] / larger<T>(cell.power[k][w], all(kTiny));
+      add_owners(k, cell, rise);
+      for (int w = 0; w < kWide; ++w) cell.rise[k][w] = rise[w];
     }
+    for (int n = 0; n < cell.leaves; ++n) {
+      const size_t k = cell.here[n];
+      Vec<T> rise[kWide] = {};
+      add_owners(k, cell, rise);
+      for (int w = 0; w < kWide; ++w) add(shares + share_[k] + w * kLanes, cell.power[k][w] * rise[w]);
+    }
+  }
+
+  template <int kWide>
+  STRUCTDEP_INLINE void add_owners(size_t k, const Cell<kWide>& cell, Vec<T>* rise) const {
+    for (const size_t m : family_.owners[k])
+      for (int w = 0; w < kWide; ++w) rise[w] += cell.rise[m][w];
   }
 
   // Those of the sums that are small.
