@@ -203,7 +203,7 @@ void middle(const Loops<T>& loops, int blocks) {
   for (; node <= loops.to; ++node) {
     Own run = at(node, 0);
     if (run.size <= 0) continue;
-    for (int block = 0; block < blocks; ++block, run.go_on(kLanes)) inner<kWork, F>(loops, run);
+    for (int block = 0; block < blocks; ++block, run.go_on(kLanes, F::factors(loops))) inner<kWork, F>(loops, run);
   }
 }
 

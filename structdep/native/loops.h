@@ -56,9 +56,9 @@ struct Run {
   const T* factor[kCount];
   ptrdiff_t step[kCount];  // of each in the loop
 
-  STRUCTDEP_INLINE void go_on(ptrdiff_t numbers) {
+  STRUCTDEP_INLINE void go_on(ptrdiff_t numbers, int factors) {
     place += numbers;
-    for (const T*& own : factor) own += numbers;
+    for (int f = 0; f < factors; ++f) factor[f] += numbers;
   }
 };
 

@@ -20,10 +20,12 @@ struct Types;
 template <>
 struct Types<float> {
   using Integer = int32_t;
+  using Natural = uint32_t;
 };
 template <>
 struct Types<double> {
   using Integer = int64_t;
+  using Natural = uint64_t;
 };
 
 template <typename T>
@@ -33,11 +35,14 @@ struct Vectors {
   typedef T Number __attribute__((vector_size(kLanes * sizeof(T))));
   typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T))));
   typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T))));
+  typedef typename Types<T>::Natural Natural __attribute__((vector_size(kLanes * sizeof(T))));
 };
 template <typename T>
 using Vec = typename Vectors<T>::Number;
 template <typename T>
 using Mask = typename Vectors<T>::Whole;
+template <typename T>
+using Natural = typename Vectors<T>::Natural;  // whole numbers that may overflow
 
 template <typename T>
 STRUCTDEP_INLINE Vec<T> load(const T* from) {
@@ -100,8 +105,8 @@ STRUCTDEP_INLINE Vec<float> exponential(Vec<float> x) {
   p = p * rest + 2.402224243e-1f;
   p = p * rest + 6.931470037e-1f;
   p = p * rest + 1.0f;
-  const Mask<float> scaled = bits<Mask<float>>(p) + (bits<Mask<float>>(shifted) << 23);
-  return bits<Vec<float>>(scaled & (x > -87.0f));
+  const Natural<float> scaled = bits<Natural<float>>(p) + (bits<Natural<float>>(shifted) << 23);
+  return where<float>(x > -87.0f, bits<Vec<float>>(scaled));
 }
 
 STRUCTDEP_INLINE Vec<double> exponential(Vec<double> x) {
@@ -115,8 +120,8 @@ STRUCTDEP_INLINE Vec<double> exponential(Vec<double> x) {
                                  1.3888888888888889e-3, 8.3333333333333332e-3, 4.1666666666666664e-2,
                                  1.6666666666666666e-1, 0.5, 1.0, 1.0};
   for (double factor : kFactors) p = p * rest + factor;
-  const Mask<double> scaled = bits<Mask<double>>(p) + (bits<Mask<double>>(shifted) << 52);
-  return bits<Vec<double>>(scaled & (x > -708.0));
+  const Natural<double> scaled = bits<Natural<double>>(p) + (bits<Natural<double>>(shifted) << 52);
+  return where<double>(x > -708.0, bits<Vec<double>>(scaled));
 }
 
 // Natural logarithm of numbers from 1 on; of 0, -inf.
