@@ -115,7 +115,10 @@ class _Rules(list[Rule]):
             self.step(I[a, x], self.some(P, "0", last)[x, b, d], (a, x), N[gives])
 
     def close(self) -> None:
-        """The arc that comes after another in one step, and leaves two heads."""
+        """The arc that comes after another in one step, and leaves two heads.
+
+        Of a→b and d→x, a→b is the first: the item that it makes is there anyway.
+        """
         for names, head, gives in (
             ("rp ra l", d, I_z),
             ("rb0 rd0", d, I_f),
