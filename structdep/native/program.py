@@ -273,7 +273,7 @@ def is_possible(system: DeductionSystem, present: frozenset[str]) -> bool:
     """Whether `chart.cc` has room for the positions of all items and scores, and for the factors of all products."""
     arities = [system.declared[name][1] for name in present]
     made = plan(system, present)
-    folds = [*made.items, made.goal, *(fold for group in made.groups for fold in group.folds)]
+    folds = [*made.items, made.goal, *without_weighted(made)[0]]
     positions = [len(atom.positions) for atom in (*(fold.conclusion for fold in folds), *system.axioms)]
     factors = max(len(term) for fold in folds for term in fold.terms)
     return max([*arities, *positions]) <= MOST_POSITIONS and factors <= MOST_FACTORS
