@@ -72,6 +72,7 @@ class Sums {
   }
 
  private:
+  static constexpr int kMany = 16 / kLanes;  // vectors of a cell
   static constexpr int kPrefetch = 32;  // numbers ahead: there are more rows than the processor foresees
   static constexpr T kTiny = T(1e-20);  // what is less, relative to the greatest leaf, is computed for itself
 
@@ -97,16 +98,17 @@ class Sums {
 
   const std::vector<uint8_t>& members(size_t k) const { return family_.members[k - leaves_]; }
 
-  // Two vectors at once, so that what is where is looked up half as often.
+  // A few vectors at once, so that what is where is looked up less often.
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_cell(int blocks, Visit visit) const {
-    Cell<2> two;
+    Cell<kMany> many;
     Cell<1> one;
+    const int rest = blocks % kMany;
     for (int x = begin_; x <= end_; ++x) {
-      if (blocks > 1) find(x, two);
-      if (blocks % 2) find(x, one);
-      for (int block = 0; block + 1 < blocks; block += 2) visit(x * step_ + block * kLanes, two);
-      if (blocks % 2) visit(x * step_ + (blocks - 1) * kLanes, one);
+      if (blocks > rest) find(x, many);
+      if (rest) find(x, one);
+      for (int block = 0; block < blocks - rest; block += kMany) visit(x * step_ + block * kLanes, many);
+      for (int block = blocks - rest; block < blocks; ++block) visit(x * step_ + block * kLanes, one);
     }
   }
 

@@ -13,7 +13,12 @@
 
 namespace structdep {
 
-constexpr int kLanes = 8;  // cells in a vector
+// Cells in a vector: as many numbers as an instruction takes.
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#else
+constexpr int kLanes = 8;
+#endif
 
 template <typename T>
 struct Types;
@@ -149,7 +154,10 @@ STRUCTDEP_INLINE Vec<double> logarithm(Vec<double> x) {
 
 template <typename T>
 STRUCTDEP_INLINE bool none(Mask<T> mask) {
-#if defined(__AVX__)
+#if defined(__AVX512F__)
+  if constexpr (sizeof(mask) == sizeof(__m512i))
+    return !_mm512_test_epi32_mask(bits<__m512i>(mask), bits<__m512i>(mask));
+#elif defined(__AVX__)
   if constexpr (sizeof(mask) == sizeof(__m256i)) return _mm256_testz_si256(bits<__m256i>(mask), bits<__m256i>(mask));
 #endif
   Integer<T> any = 0;
