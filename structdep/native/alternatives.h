@@ -51,8 +51,8 @@ class Alternatives {
         const Vec<T> reference = finite<T>(best);
         Vec<T> sum{};
         for (int p = 0; p < count_; ++p)
-          if (has(p)) sum += exponential(own[p] - reference);
-        best += logarithm(sum);
+          if (has(p)) sum += exp2(own[p] - reference);
+        best += log2(sum);
       }
       store(values + place_ + m * along_ + block, best);
     });
@@ -64,7 +64,7 @@ class Alternatives {
       const Vec<T> share = load(shares + place), reference = whole(values + place, share);
       for (int p = 0; p < count_; ++p) {
         if (!has(p)) continue;
-        const Vec<T> weight = exponential(value(p, m, block) - reference) * share;
+        const Vec<T> weight = exp2(value(p, m, block) - reference) * share;
         for (int f = 0; f < factors_[p]; ++f) add(to_[p][f] + m * step_[p][f] + block, weight);
       }
     });

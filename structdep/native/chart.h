@@ -170,7 +170,7 @@ class Chart {
     T *const cells = this->cells(), *const sum = cells + frame_.size() - own[0].first;
     run_all<Work::kSum>(sum);
     for_each_cell(own, count, [&](ptrdiff_t at) {
-      add(cells + at, logarithm(load(sum + at)));
+      add(cells + at, log2(load(sum + at)));
       store(sum + at, Vec<T>{});
     });
   }

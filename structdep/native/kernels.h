@@ -62,12 +62,12 @@ STRUCTDEP_INLINE void sum(const Loops<T>& loops, const R& run) {
   const T* const best = loops.value + run.place;
   if (loops.along) {
     for (ptrdiff_t m = 0; m < run.size; ++m)
-      add(total + m * loops.step, exponential(times<F>(loops, run, m, rest) - load(best + m * loops.step)));
+      add(total + m * loops.step, exp2(times<F>(loops, run, m, rest) - load(best + m * loops.step)));
     return;
   }
   rest -= load(best);
   Vec<T> own = load(total);
-  for (ptrdiff_t m = 0; m < run.size; ++m) own += exponential(times<F>(loops, run, m, rest));
+  for (ptrdiff_t m = 0; m < run.size; ++m) own += exp2(times<F>(loops, run, m, rest));
   store(total, own);
 }
 
@@ -88,7 +88,7 @@ STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
     Vec<T> weight = load(own + m * loops.step);
-    if (!kWhole) weight *= exponential(times<F>(loops, run, m, rest) - whole(value + m * loops.step, weight));
+    if (!kWhole) weight *= exp2(times<F>(loops, run, m, rest) - whole(value + m * loops.step, weight));
     for (int f = 0; f < F::varying(loops); ++f) add(to[f] + m * run.step[f], weight);
     total += weight;
   }
@@ -141,7 +141,7 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int blo
         const Vec<T> reference = kWork == Work::kSum ? load(loops.value + own) : whole(loops.value + own, sum);
         for (int b = 0; b < kBeside; ++b) {
           if (!has(b)) continue;
-          const Vec<T> weight = exponential(rest[block][b] + load(from[b] + block * kLanes) - reference);
+          const Vec<T> weight = exp2(rest[block][b] + load(from[b] + block * kLanes) - reference);
           if constexpr (kWork == Work::kSum) {
             sum += weight;
           } else {

@@ -42,7 +42,7 @@ class Sums {
       for (int n = cell.leaves; n < cell.size; ++n) {
         const size_t k = cell.here[n];
         for (int w = 0; w < cell.kWide; ++w) {
-          cell.value[k][w] = kAdds ? cell.reference[w] + logarithm(cell.power[k][w]) : cell.greatest(members(k), w);
+          cell.value[k][w] = kAdds ? cell.reference[w] + log2(cell.power[k][w]) : cell.greatest(members(k), w);
           if (kAdds) few |= cell.power[k][w] < kTiny;
           store(cells + row_[k] + at + w * kLanes, cell.value[k][w]);
         }
@@ -145,7 +145,7 @@ class Sums {
   STRUCTDEP_INLINE void raise(Cell<kWide>& cell) const {
     for (int n = 0; n < cell.leaves; ++n) {
       const size_t m = cell.here[n];
-      for (int w = 0; w < kWide; ++w) cell.power[m][w] = exponential(cell.value[m][w] - cell.reference[w]);
+      for (int w = 0; w < kWide; ++w) cell.power[m][w] = exp2(cell.value[m][w] - cell.reference[w]);
     }
     for (int n = cell.leaves; n < cell.size; ++n) {
       Vec<T> sum[kWide] = {};
@@ -193,8 +193,8 @@ class Sums {
         const Vec<T> best = cell.greatest(members(k), w), reference = finite<T>(best);
         if (none<T>((cell.power[k][w] < kTiny) & (best > -kInf<T>))) continue;
         Vec<T> sum{};
-        for (const size_t m : members(k)) sum += exponential(cell.value[m][w] - reference);
-        store(cells + row_[k] + w * kLanes, cell.value[k][w] = best + logarithm(sum));
+        for (const size_t m : members(k)) sum += exp2(cell.value[m][w] - reference);
+        store(cells + row_[k] + w * kLanes, cell.value[k][w] = best + log2(sum));
       }
   }
 
@@ -207,7 +207,7 @@ class Sums {
       const Mask<T> direct = cell.small(k, w);
       for (const size_t m : members(k)) {
         if (none<T>(direct) || !cell.has(m)) continue;
-        const Vec<T> weight = exponential(load(cells + row_[m] + at) - load(cells + row_[k] + at));
+        const Vec<T> weight = exp2(load(cells + row_[m] + at) - load(cells + row_[k] + at));
         const Vec<T> part = where<T>(direct, weight * own);
         if (m < leaves_)
           add(shares + share_[m] + at, part);

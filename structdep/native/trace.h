@@ -54,14 +54,14 @@ class Sentence {
     T best = -kInf<T>, sum = 0;
     for_each_goal([&](const Product&, T value) { best = std::max(best, value); });
     if (!adds || !std::isfinite(best)) return best;
-    for_each_goal([&](const Product&, T value) { sum += std::exp(value - best); });
-    return best + std::log(sum);
+    for_each_goal([&](const Product&, T value) { sum += std::exp2(value - best); });
+    return best + std::log2(sum);
   }
 
   // Adds the derivative of the goal's value to those of what it is made of, which are here.
   void share(T value, T* shares) {
     for_each_goal([&](const Product& product, T own) {
-      for (const Address& factor : product.addresses) shares[factor.share_of(nodes_)] += std::exp(own - value);
+      for (const Address& factor : product.addresses) shares[factor.share_of(nodes_)] += std::exp2(own - value);
     });
   }
 
@@ -204,7 +204,7 @@ class Sentence {
     return chosen_.product;
   }
 
-  // A product, drawn in proportion to e^value.
+  // A product, drawn in proportion to 2^value.
   bool draw(const std::vector<Product>& products, int side, Random& random) {
     values_.clear(), lines_.clear();
     T most = -kInf<T>;
@@ -214,7 +214,7 @@ class Sentence {
       for_each_value(product, size, [&](int, T value) { values_.push_back(value), most = std::max(most, value); });
     });
     if (values_.empty()) return false;
-    const auto weight = [&](T value) { return std::exp(static_cast<double>(value - most)); };
+    const auto weight = [&](T value) { return std::exp2(static_cast<double>(value - most)); };
     double total = 0;
     for (const T value : values_) total += weight(value);
     double left = random.uniform() * total;
