@@ -75,7 +75,7 @@ class Rules {
   // The frame for so many sentences, the longest of which has so many nodes: fewer lie beside each other where there is
   // not enough for all threads, or where their charts would not fit into a cache, if spans fill vectors, too.
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
-    int beside = shifts_ ? kMostBeside : kLanes;
+    int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
     while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
     return frames_.get({nodes, beside, traced, differentiated},
@@ -83,8 +83,7 @@ class Rules {
   }
 
  private:
-  static constexpr int kMostBeside = 8;
-  static constexpr double kMost = 2.4e6;  // numbers of all tables that are read again and again
+  static constexpr double kMost = 3e5 * kLanes;  // numbers of all tables that are read again and again
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;
