@@ -100,27 +100,19 @@ STRUCTDEP_INLINE Vec<T> where(Mask<T> mask, Vec<T> x) {
   return bits<Vec<T>>(bits<Mask<T>>(x) & mask);
 }
 
-// 2^x for x <= 0, or little more; 0 where that is hardly a normal number. Charts have logarithms of base 2, whose
-// exponentials take fewer instructions.
+// 2^x for x <= 0, or little more; 0 where that is hardly a normal number, and where x is none. Charts have logarithms of
+// base 2, whose exponentials take fewer multiplications.
 STRUCTDEP_INLINE Vec<float> exp2(Vec<float> x) {
-#if defined(__AVX512DQ__)
-  const Vec<float> rest = bits<Vec<float>>(_mm512_reduce_ps(bits<__m512>(x), 0));  // x - the nearest whole number; of -inf, 0
-#else
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to whole numbers
   const Vec<float> shifted = x + kRound;
   const Vec<float> rest = x - (shifted - kRound);
-#endif
   Vec<float> p = rest * 1.326442346e-3f + 9.671487845e-3f;  // of 2^rest, |rest| <= 1/2: errors of 9e-8, none at 0
   p = p * rest + 5.550734699e-2f;
   p = p * rest + 2.402224243e-1f;
   p = p * rest + 6.931470037e-1f;
   p = p * rest + 1.0f;
-#if defined(__AVX512DQ__)
-  return bits<Vec<float>>(_mm512_scalef_ps(bits<__m512>(p), bits<__m512>(x - rest)));
-#else
   const Natural<float> scaled = bits<Natural<float>>(p) + (bits<Natural<float>>(shifted) << 23);
   return where<float>(x > -125.0f, bits<Vec<float>>(scaled));
-#endif
 }
 
 STRUCTDEP_INLINE Vec<double> exp2(Vec<double> x) {
