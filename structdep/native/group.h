@@ -88,8 +88,6 @@ class Group {
   }
 
  private:
-  static constexpr double kUnit = 1.4426950408889634;  // of what is added up, charts have logarithms of base 2
-
   int longest() const {  // nodes of the longest sentence
     int words = 0;
     for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.length(sentences_[lane]));
@@ -121,7 +119,6 @@ class Group {
   }
 
   void read(int lane) {
-    const T unit = batch_.adds ? T(kUnit) : T(1);
     bool unsound = false;
     for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
       const Table& table = frame_.program.tables[number];
@@ -132,9 +129,9 @@ class Group {
           unsound |= std::any_of(from, from + batch_.size_of(table.scores[m]), [](T own) { return own != own; });
         for_each_piece(table, frame_.tables[number].value, [&](ptrdiff_t start, ptrdiff_t place, ptrdiff_t step, int size) {
           for (int n = 0; n < size; ++n) {
-            const T own = from[start + n];
+            const T own = unit_ * from[start + n];
             unsound |= own != own;
-            to[place + n * step] = m ? to[place + n * step] + unit * own : unit * own;
+            to[place + n * step] = m ? to[place + n * step] + own : own;
           }
         });
       }
@@ -147,7 +144,7 @@ class Group {
     Sentence<T> sentence(chart_, lane, length);
     const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : sentence.value(batch_.adds);
     for (const int64_t result : batch_.results[sentences_[lane]]) {
-      batch_.values[result] = batch_.adds ? value / T(kUnit) : value;
+      batch_.values[result] = value / unit_;
       for (size_t score = 0; score < batch_.uses.size(); ++score)
         std::fill_n(batch_.uses[score] + batch_.size_of(score) * result, batch_.size_of(score), T{0});
       if (batch_.heads) {
@@ -205,6 +202,7 @@ class Group {
   const Frame& frame_;
   const int* sentences_;
   const int count_, nodes_;
+  const T unit_ = batch_.adds ? T(1.4426950408889634) : T(1);  // of scores in charts: logarithms of what is added have base 2
   Chart<T> chart_;
   bool unsound_[kLanes] = {};
 };
