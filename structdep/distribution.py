@@ -174,7 +174,7 @@ class TreeDistribution:
         if "arc" not in tables:
             given = problem(self.system, tables, self.lengths)
             nodes = given.words + 1
-            tables["arc"] = jnp.zeros((*given.lengths.shape, nodes, nodes), given.tables["arc"].dtype)
+            tables["arc"] = jnp.zeros((*given.lengths.shape, nodes, nodes), given.given["arc"].dtype)
         return tables if self.constraints is None else _allowing(self.constraints, tables)
 
     def _inside(self, semiring: Semiring) -> Any:

@@ -24,7 +24,7 @@ from structdep.deduction import DeductionSystem
 from structdep.engine import empty_charts, fill, sweep, table_keys
 from structdep.layout import Layout
 from structdep.plan import Plan, plan
-from structdep.scores import Tables, is_sound, is_tame, nan_unless, problem
+from structdep.scores import Tables, is_sound, is_tame, masked, nan_unless, problem
 from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
@@ -167,8 +167,15 @@ def run_chart(
     if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
         return one_root.derivation(system, semiring, tables, lengths, key)
     if native.serves(system, semiring, want, tables):
-        return native.run(run_by_xla, system, semiring, want, tables, lengths, key)
+        return native.run(_masked_by_xla, system, semiring, want, tables, lengths, key)
     return run_by_xla(system, semiring, want, tables, lengths, cotangent, key)
+
+
+def _masked_by_xla(
+    system: DeductionSystem, semiring: Semiring, want: str, tables: Arrays, lengths: jax.Array, **named: Any
+) -> tuple[Any, Arrays]:
+    """What `structdep.native` does, which masks scores by itself."""
+    return run_by_xla(system, semiring, want, masked(system, tables, lengths), lengths, **named)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structdep import native
 from structdep.constraints import Constraints
 from structdep.deduction import LABEL
 from structdep.semirings import Semiring
@@ -21,22 +24,31 @@ Tables = ArrayLike | Mapping[str, ArrayLike]
 CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
 
 
-class Problem(NamedTuple):
-    """Checked scores: `tables` [*batch, nodes, ..] in float32 or wider, -inf where impossible; `lengths` [*batch].
+@dataclass(frozen=True)
+class Problem:
+    """Checked scores: as they were `given`, [*batch, nodes, ..] in float32 or wider; `lengths` [*batch].
 
     There is room for so many `words`; `labels` [*batch, nodes, nodes, labels] where arcs have labels.
     """
 
-    tables: dict[str, jax.Array]
+    system: System
+    given: dict[str, jax.Array]
     lengths: jax.Array
     words: int
     labels: jax.Array | None = None
 
+    @cached_property
+    def tables(self) -> dict[str, jax.Array]:
+        """The scores, -inf where impossible."""
+        return masked(self.system, self.given, self.lengths)
+
     def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
         """The tables as values of a semiring, labels summed. Raises ValueError for numbers of what is not scored."""
-        scored = {*self.tables, *([] if self.labels is None else [LABEL])}
+        scored = {*self.given, *([] if self.labels is None else [LABEL])}
         if other := sorted(semiring.names - scored):
             raise ValueError(f"{type(semiring).__name__} has numbers for {other}, but scored are {sorted(scored)}")
+        if self.labels is None and native.masks(self.system, semiring, self.given):
+            return self.given, self.lengths
         lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
         if self.labels is not None:
             lifted["arc"] = semiring.times(lifted["arc"], semiring.sum(semiring.lift(LABEL, self.labels), -1))
@@ -76,8 +88,9 @@ def problem(
         if not isinstance(constraints, Constraints):
             raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
         tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
-    masked = {name: _mask(system, name, table.astype(dtype), lengths, nodes) for name, table in tables.items()}
-    return Problem(masked, lengths, words, None if labels is None else _fit_labels(labels, words, masked["arc"]))
+    fitted = {name: _fit(table.astype(dtype), nodes, system.declared[name][1]) for name, table in tables.items()}
+    found = Problem(system, fitted, lengths, words)
+    return found if labels is None else replace(found, labels=_fit_labels(labels, words, found.tables["arc"]))
 
 
 def named(scores: Tables) -> dict[str, ArrayLike]:
@@ -92,11 +105,11 @@ def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
         raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
     if jax.config.jax_debug_nans:  # type: ignore[attr-defined]
         _refuse_nan(name, scores)
-    return _numbers(name, scores)
+    return wide(name, scores)
 
 
 def _labels(scores: ArrayLike) -> jax.Array:
-    table = _numbers(LABEL, scores)
+    table = _without_inf(wide(LABEL, scores))
     if table.ndim < 3 or table.shape[-3] != table.shape[-2] or not table.shape[-1]:
         raise ValueError(
             f"scores {LABEL!r} have shape {table.shape}, expected [*batch, n+1, n+1, labels]: {CONVENTION}"
@@ -104,9 +117,8 @@ def _labels(scores: ArrayLike) -> jax.Array:
     return table
 
 
-def _numbers(name: str, scores: ArrayLike) -> jax.Array:
-    """In float32 or wider, with NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
-    table = wide(name, scores)
+def _without_inf(table: jax.Array) -> jax.Array:
+    """With NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
     return jnp.where(jnp.isposinf(table), jnp.nan, table)
 
 
@@ -218,13 +230,21 @@ def _lengths(lengths: ArrayLike | None, batch: tuple[int, ...], words: int) -> j
     return lengths.astype(jnp.int32)
 
 
-def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array, nodes: int) -> jax.Array:
-    """The table up to the last node, -inf where a position lies behind the sentence or an arc is none."""
-    score, arity = system.declared[name]
+def _fit(table: jax.Array, nodes: int, arity: int) -> jax.Array:
+    """The table up to the last node."""
     missing = nodes - table.shape[-1]
-    table = jnp.pad(table, [(0, 0)] * (table.ndim - arity) + [(0, missing)] * arity, constant_values=-jnp.inf)
+    return jnp.pad(table, [(0, 0)] * (table.ndim - arity) + [(0, missing)] * arity, constant_values=-jnp.inf)
+
+
+def masked(system: System, tables: Mapping[str, jax.Array], lengths: jax.Array) -> dict[str, jax.Array]:
+    """The tables, -inf where a position lies behind the sentence or an arc is none, and NaN where a score is +inf."""
+    return {name: _mask(system, name, _without_inf(table), lengths) for name, table in tables.items()}
+
+
+def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> jax.Array:
+    score, arity = system.declared[name]
     last = lengths[(..., *[None] * arity)] + score.sentinel
-    places = jnp.indices((nodes,) * arity, sparse=True)
+    places = jnp.indices(table.shape[-arity:], sparse=True)
     allowed = jnp.ones((), bool)
     for place in places:
         allowed &= place <= last

@@ -41,6 +41,12 @@ def serves(system: DeductionSystem, semiring: Semiring, want: str, tables: Mappi
     )
 
 
+def masks(system: Any, semiring: Semiring, tables: Mapping[str, Any]) -> bool:
+    """Whether charts of these scores are filled here: what is behind a sentence, and what is no arc, is not read."""
+    systems = [system, system.for_best or system] if isinstance(system, DeductionSystem) else []
+    return bool(systems) and all(serves(one, semiring, "value", tables) for one in systems)
+
+
 def _is_dealt() -> bool:
     """Whether XLA deals sentences out to devices by itself: it would give all of them to each."""
     mesh = jax.sharding.get_abstract_mesh()

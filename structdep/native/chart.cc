@@ -69,7 +69,7 @@ ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batc
   std::stable_sort(sentences.begin(), sentences.end(), [&](int a, int b) { return batch.length(a) > batch.length(b); });
   const int count = sentences.size();
   if (!count) return ffi::Error::Success();
-  const int nodes = std::min(batch.length(sentences[0]), batch.words) + 1 + batch.program.last;
+  const int nodes = batch.length(sentences[0]) + 1 + batch.program.last;
   const auto frame = rules.frame(nodes, count, pool.num_threads(), batch.want >= kBest, batch.want == kUses);
   const int beside = frame->sentences;
   std::atomic<bool> fits{true};
@@ -119,7 +119,7 @@ ffi::Error run(ffi::ThreadPool& pool, ffi::Span<const int32_t> numbers, bool add
   const int scores = batch.program.scores.size();
   for (int score = 0; score < scores; ++score) {
     const ffi::AnyBuffer array = *args.get<ffi::AnyBuffer>(score);
-    const int own = batch.program.scores[score];
+    const int own = batch.program.scores[score].positions;
     batch.scores.push_back(given<T>(array, own, results));
     batch.words = static_cast<int>(array.dimensions().back()) - 1 - batch.program.last;
     join(array, own);

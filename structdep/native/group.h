@@ -61,10 +61,10 @@ struct Batch {
   std::vector<std::vector<int64_t>> results;  // of each sentence
 
   size_t nodes() const { return words + 1 + program.last; }
-  int length(int sentence) const { return lengths.data[lengths.rows.of(results[sentence][0])]; }
+  int length(int sentence) const { return std::clamp(lengths.data[lengths.rows.of(results[sentence][0])], 0, words); }
   size_t size_of(int score) const {
     size_t size = 1;
-    for (int m = 0; m < program.scores[score]; ++m) size *= nodes();
+    for (int m = 0; m < program.scores[score].positions; ++m) size *= nodes();
     return size;
   }
 };
@@ -91,7 +91,7 @@ class Group {
   int longest() const {  // nodes of the longest sentence
     int words = 0;
     for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.length(sentences_[lane]));
-    return std::min(words, batch_.words) + 1 + frame_.program.last;
+    return words + 1 + frame_.program.last;
   }
 
   const T* scores(int number, int lane) const {
@@ -99,44 +99,78 @@ class Group {
     return own.data + batch_.size_of(number) * own.rows.of(batch_.results[sentences_[lane]][0]);
   }
 
-  // Calls visit(place in the scores of a sentence, place in a table's box, step there, size) for pieces of both.
+  struct Piece {  // cells that differ in the last position alone
+    int one, other;          // the positions before
+    int first, size;         // its nodes
+    int start;               // where that of the first is in the scores of a sentence
+    ptrdiff_t place, step;   // and in the table's box, and from one to the next there
+  };
+
+  // Calls visit(piece) for all cells of a table.
   template <typename Visit>
   void for_each_piece(const Table& table, const Box& box, Visit visit) const {
     const int nodes = nodes_, all = batch_.nodes();
     const ptrdiff_t step = box.weight[table.positions - 1];
-    if (table.positions == 1) return visit(0, box.base, step, nodes);
+    if (table.positions == 1) return visit(Piece{0, 0, 0, nodes, 0, box.base, step});
     for (int one = 0; one < nodes; ++one) {
       const ptrdiff_t row = box.base + box.weight[0] * one;
       if (table.positions == 2) {
-        visit(one * all, row, step, nodes);
+        visit(Piece{one, 0, 0, nodes, one * all, row, step});
         continue;
       }
       for (int other = frame_.skewed ? one : 0; other < nodes; ++other) {
         const int third = frame_.skewed ? other : 0;
-        visit((one * all + other) * all + third, row + box.weight[1] * other + step * third, step, nodes - third);
+        visit(Piece{one, other, third, nodes - third, (one * all + other) * all + third,
+                    row + box.weight[1] * other + step * third, step});
       }
     }
   }
 
   void read(int lane) {
-    bool unsound = false;
+    bool sound = true;
     for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
       const Table& table = frame_.program.tables[number];
       T* const to = chart_.cells() + lane;
       for (size_t m = 0; m < table.scores.size(); ++m) {
+        const Score& score = frame_.program.scores[table.scores[m]];
+        const int last = score.last(batch_.length(sentences_[lane]));
         const T* const from = scores(table.scores[m], lane);
-        if (frame_.skewed && table.positions == 3)  // of which not all is read
-          unsound |= std::any_of(from, from + batch_.size_of(table.scores[m]), [](T own) { return own != own; });
-        for_each_piece(table, frame_.tables[number].value, [&](ptrdiff_t start, ptrdiff_t place, ptrdiff_t step, int size) {
-          for (int n = 0; n < size; ++n) {
-            const T own = unit_ * from[start + n];
-            unsound |= own != own;
-            to[place + n * step] = m ? to[place + n * step] + own : own;
-          }
+        if (frame_.skewed && table.positions == 3) sound &= is_sound(from, last);  // of which not all is read
+        for_each_piece(table, frame_.tables[number].value, [&](const Piece& piece) {
+          T* const cells = to + piece.place;
+          const auto put = [&](int n, T own) { cells[n * piece.step] = m ? cells[n * piece.step] + own : own; };
+          const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
+          const auto take = [&](int begin, int end) {
+            for (int n = begin; n < end; ++n) {
+              const T own = from[piece.start + n];
+              const bool known = own < kInf<T>;
+              sound &= known, put(n, known ? unit_ * own : std::numeric_limits<T>::quiet_NaN());
+            }
+          };
+          const auto mask = [&](int begin, int end) {
+            for (int n = begin; n < end; ++n) put(n, -kInf<T>);
+          };
+          if (there && score.arcs)
+            mask(0, 1), take(1, piece.one), mask(piece.one, piece.one + 1), take(piece.one + 1, there);
+          else
+            take(0, there);
+          mask(there, piece.size);
         });
       }
     }
-    unsound_[lane] = unsound;
+    unsound_[lane] = !sound;
+  }
+
+  // Whether all scores of three positions are numbers, up to the last node.
+  bool is_sound(const T* scores, int last) const {
+    const size_t nodes = batch_.nodes();
+    bool sound = true;
+    for (int one = 0; one <= last; ++one)
+      for (int other = 0; other <= last; ++other) {
+        const T* const row = scores + (one * nodes + other) * nodes;
+        for (int n = 0; n <= last; ++n) sound &= row[n] < kInf<T>;
+      }
+    return sound;
   }
 
   void finish(int lane) {
@@ -183,8 +217,8 @@ class Group {
       for (int score : table.scores)
         for (const int64_t result : batch_.results[sentences_[lane]]) {
           T* const to = batch_.uses[score] + batch_.size_of(score) * result;
-          for_each_piece(table, frame_.tables[number].share, [&](ptrdiff_t start, ptrdiff_t place, ptrdiff_t step, int size) {
-            for (int n = 0; n < size; ++n) to[start + n] += from[place + n * step];
+          for_each_piece(table, frame_.tables[number].share, [&](const Piece& piece) {
+            for (int n = 0; n < piece.size; ++n) to[piece.start + n] += from[piece.place + n * piece.step];
           });
         }
     }
@@ -193,8 +227,9 @@ class Group {
   void clear_shares() {
     for (size_t number = 0; number < frame_.program.tables.size(); ++number)
       for_each_piece(frame_.program.tables[number], frame_.tables[number].share,
-                     [&](ptrdiff_t, ptrdiff_t place, ptrdiff_t step, int size) {
-                       for (int n = 0; n < size; ++n) std::fill_n(chart_.shares() + place + n * step, frame_.sentences, T{0});
+                     [&](const Piece& piece) {
+                       for (int n = 0; n < piece.size; ++n)
+                         std::fill_n(chart_.shares() + piece.place + n * piece.step, frame_.sentences, T{0});
                      });
   }
 

@@ -45,6 +45,14 @@ struct Item {
   std::vector<Product> products, rules;
 };
 
+struct Score {
+  int positions;
+  bool sentinel;  // whether there is a node behind the last word
+  bool arcs;      // whether its positions are a head and a dependent, which differ; the root is no dependent
+
+  int last(int words) const { return words + sentinel; }  // its last node
+};
+
 struct Table {
   int positions;
   bool ordered;  // whether it is read only at positions that stand in order
@@ -53,7 +61,7 @@ struct Table {
 
 struct Program {
   int last;  // the last node is so far behind the last word
-  std::vector<int> scores;  // their numbers of positions
+  std::vector<Score> scores;
   std::vector<Table> tables;
   std::vector<Item> items;
   std::vector<Product> goal;
@@ -66,7 +74,13 @@ class ProgramReader {
   Program program() {
     Program p;
     p.last = number();
-    p.scores = list([this] { return number(); });
+    p.scores = list([this] {
+      Score score;
+      score.positions = number();
+      score.sentinel = number() != 0;
+      score.arcs = number() != 0;
+      return score;
+    });
     p.tables = list([this] {
       Table table;
       table.positions = number();

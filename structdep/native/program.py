@@ -97,18 +97,19 @@ class Encoder:
         }
 
     def program(self) -> Numbers:
-        arities = {name: arity for name, (_, arity) in self.plan.system.declared.items()}
+        declared = self.plan.system.declared
         tables = [
             [
-                arities[name.split()[0]],
+                declared[name.split()[0]][1],
                 int(name not in self.disordered),
                 *listed([self.names.index(part)] for part in name.split()),
             ]
             for name in self.tables
         ]
+        scores = [(name, *declared[name]) for name in self.names]
         return [
             self.plan.system.last,
-            *listed([arities[name]] for name in self.names),
+            *listed([arity, int(score.sentinel), int(name == "arc")] for name, score, arity in scores),
             *listed(tables),
             *listed(self.item(symbol) for symbol in self.items),
             *listed(self.product(self.plan.goal.conclusion, *variant) for variant in self.goal()),
