@@ -130,47 +130,44 @@ class Group {
     bool sound = true;
     for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
       const Table& table = frame_.program.tables[number];
-      T* const to = chart_.cells() + lane;
-      for (size_t m = 0; m < table.scores.size(); ++m) {
-        const Score& score = frame_.program.scores[table.scores[m]];
-        const int last = score.last(batch_.length(sentences_[lane]));
-        const T* const from = scores(table.scores[m], lane);
-        if (frame_.skewed && table.positions == 3) sound &= is_sound(from, last);  // of which not all is read
-        for_each_piece(table, frame_.tables[number].value, [&](const Piece& piece) {
-          T* const cells = to + piece.place;
-          const auto put = [&](int n, T own) { cells[n * piece.step] = m ? cells[n * piece.step] + own : own; };
-          const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
-          const auto take = [&](int begin, int end) {
-            for (int n = begin; n < end; ++n) {
-              const T own = from[piece.start + n];
-              const bool known = own < kInf<T>;
-              sound &= known, put(n, known ? unit_ * own : std::numeric_limits<T>::quiet_NaN());
-            }
-          };
-          const auto mask = [&](int begin, int end) {
-            for (int n = begin; n < end; ++n) put(n, -kInf<T>);
-          };
-          if (there && score.arcs)
-            mask(0, 1), take(1, piece.one), mask(piece.one, piece.one + 1), take(piece.one + 1, there);
-          else
-            take(0, there);
-          mask(there, piece.size);
-        });
-      }
+      for (const int& score : table.scores)
+        sound &= read(frame_.program.scores[score], scores(score, lane), batch_.length(sentences_[lane]), table,
+                      frame_.tables[number].value, lane, &score != &table.scores[0]);
     }
     unsound_[lane] = !sound;
   }
 
-  // Whether all scores of three positions are numbers, up to the last node.
-  bool is_sound(const T* scores, int last) const {
-    const size_t nodes = batch_.nodes();
+  // A score of a sentence with so many words: -inf where there is none. Returns whether all are numbers.
+  bool read(const Score& score, const T* from, int words, const Table& table, const Box& box, int lane, bool adds) {
+    const int last = score.last(words);
     bool sound = true;
-    for (int one = 0; one <= last; ++one)
-      for (int other = 0; other <= last; ++other) {
-        const T* const row = scores + (one * nodes + other) * nodes;
-        for (int n = 0; n <= last; ++n) sound &= row[n] < kInf<T>;
+    for_each_piece(table, box, [&](const Piece& piece) {
+      const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
+      const ptrdiff_t step = piece.step;
+      const T* const row = from + piece.start;
+      T* const to = chart_.cells() + piece.place + lane;
+      for (int n = 0; n < there; ++n) to[n * step] = adds ? to[n * step] + unit_ * row[n] : unit_ * row[n];
+      for (int n = there; n < piece.size; ++n) to[n * step] = -kInf<T>;
+      if (!score.arcs) {
+        sound &= are_numbers(row, row + there);
+      } else if (there) {
+        sound &= are_numbers(row + 1, row + piece.one) & are_numbers(row + piece.one + 1, row + there);
+        to[0] = to[piece.one * step] = -kInf<T>;
       }
+    });
+    if (frame_.skewed && table.positions == 3)  // of which not all is read
+      for (int one = 0; one <= last; ++one)
+        for (int other = 0; other <= last; ++other) {
+          const T* const row = from + (one * batch_.nodes() + other) * batch_.nodes();
+          sound &= are_numbers(row, row + last + 1);
+        }
     return sound;
+  }
+
+  static bool are_numbers(const T* from, const T* to) {
+    bool result = true;
+    for (; from < to; ++from) result &= *from < kInf<T>;
+    return result;
   }
 
   void finish(int lane) {
