@@ -29,7 +29,7 @@ from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
 from structdep.steps import Arrays
-from structdep.systems import System, on_devices, run
+from structdep.systems import System, chosen, on_devices, run
 from structdep.traceback import derivation, derivations
 
 GROUP_BYTES = {"cpu": 1 << 25}
@@ -134,7 +134,7 @@ def tree(
     """The heads in the "best" derivation, or a "sample": int32 `[batch, words]`, -1 if there is none, 0 in padding."""
     chart = semiring.chart()
     if isinstance(system, DeductionSystem):
-        system = _for(system, chart, tables)
+        system = chosen(system, chart, tables)
         if native.serves(system, chart, want, tables):
             return native.heads(system, chart, want, tables, lengths, key)
     value, uses = run(system, chart, want, tables, lengths, key=key)
@@ -144,12 +144,6 @@ def tree(
     heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
     heads = jnp.where(((value != zero) & jnp.isfinite(value))[:, None], heads, -1).astype(jnp.int32)
     return jnp.where(jnp.arange(words) < lengths[:, None], heads, 0)
-
-
-def _for(system: DeductionSystem, semiring: Semiring, tables: Arrays) -> DeductionSystem:
-    """The system, or one of the same trees that finds the best sooner."""
-    best = semiring.idempotent and tables.keys() == {"arc"} and system.for_best
-    return best or system
 
 
 @run.register(DeductionSystem)
@@ -163,7 +157,7 @@ def run_chart(
     key: jax.Array | None = None,
 ) -> tuple[Any, Arrays]:
     """Fills charts: on CPUs by the program of `structdep.native`, if it can. See `run`."""
-    system = _for(system, semiring, tables)
+    system = chosen(system, semiring, tables)
     if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
         return one_root.derivation(system, semiring, tables, lengths, key)
     if native.serves(system, semiring, want, tables):

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import jax
 from jax.sharding import AxisType, NamedSharding, PartitionSpec, auto_axes
 
-from structdep.deduction import Score
+from structdep.deduction import DeductionSystem, Score
 from structdep.semirings import Semiring
 
 Run = Callable[..., tuple[Any, dict[str, Any]]]
@@ -57,6 +57,12 @@ def run(
     numbers in `SingleRoot`, whose grades are joined in the uses; in `KBest`, "best" has those of each of the k, k last.
     """
     raise TypeError(f"nothing has been registered with structdep.systems.run to run {system.name}")
+
+
+def chosen(system: DeductionSystem, semiring: Semiring, tables: Mapping[str, Any]) -> DeductionSystem:
+    """The system, or one of the same trees that finds the best sooner."""
+    best = semiring.idempotent and tables.keys() == {"arc"} and system.for_best
+    return best or system
 
 
 def on_devices(function: Run) -> Run:

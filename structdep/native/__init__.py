@@ -21,6 +21,7 @@ from structdep.deduction import DeductionSystem
 from structdep.native import library
 from structdep.native.program import is_possible, program
 from structdep.semirings import LogSum, MaxPlus, Semiring
+from structdep.systems import System, chosen
 
 Answer = tuple[jax.Array, dict[str, jax.Array]]
 
@@ -41,10 +42,11 @@ def serves(system: DeductionSystem, semiring: Semiring, want: str, tables: Mappi
     )
 
 
-def masks(system: Any, semiring: Semiring, tables: Mapping[str, Any]) -> bool:
+def masks(system: System, semiring: Semiring, tables: Mapping[str, Any]) -> bool:
     """Whether charts of these scores are filled here: what is behind a sentence, and what is no arc, is not read."""
-    systems = [system, system.for_best or system] if isinstance(system, DeductionSystem) else []
-    return bool(systems) and all(serves(one, semiring, "value", tables) for one in systems)
+    if not isinstance(system, DeductionSystem):
+        return False
+    return serves(chosen(system, semiring, tables), semiring, "value", tables)
 
 
 def _is_dealt() -> bool:

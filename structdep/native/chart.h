@@ -155,8 +155,7 @@ class Chart {
     }
     if (!(item.assigned && products_.size() == 1 && is_whole(own, count))) for_each_cell(own, count, clear);
     if (item.assigned) return run_all<Work::kAssign>();
-    run_all<Work::kMax>();
-    if (adds_) add_up(own, count);
+    adds_ ? add_up(own, count) : run_all<Work::kMax>();
   }
 
   // Whether the only product has a value in all of these cells.
@@ -165,7 +164,7 @@ class Chart {
     return count == 1 && own->size == 1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]);
   }
 
-  // From the greatest of its products, an item's values to their sum. Sums of exponentials are 0 before and after.
+  // The sum of its products. Sums of exponentials, relative to values so far, are 0 before and after.
   void add_up(const Piece* own, int count) {
     T *const cells = this->cells(), *const sum = cells + frame_.size() - own[0].first;
     run_all<Work::kSum>(sum);

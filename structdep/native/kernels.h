@@ -55,19 +55,38 @@ STRUCTDEP_INLINE void maximize(const Loops<T>& loops, const R& run) {
   store(value, best);
 }
 
+// Raises what a sum of exponentials is relative to where a term is far greater, so that no sum is too large. Where sums are
+// often empty still, it pays to look whether there is anything to scale.
+template <bool kOftenEmpty, typename T>
+STRUCTDEP_INLINE void raise(Vec<T>& reference, Vec<T>& sum, Vec<T> most, T* place) {
+  constexpr T kFar = 60;
+  const Mask<T> far = most > reference + kFar;
+  if (none<T>(far)) return;
+  const Vec<T> raised = far ? most : reference;
+  if (!kOftenEmpty || !none<T>(far & (sum != 0))) sum *= exp2(reference - raised);
+  reference = raised;
+  store(place, reference);
+}
+
 template <typename F, typename T, typename R>
 STRUCTDEP_INLINE void sum(const Loops<T>& loops, const R& run) {
-  Vec<T> rest = fixed<F>(loops, run);
-  T* const total = loops.sum + run.place;
-  const T* const best = loops.value + run.place;
+  const Vec<T> rest = fixed<F>(loops, run);
+  T *const total = loops.sum + run.place, *const value = loops.value + run.place;
   if (loops.along) {
-    for (ptrdiff_t m = 0; m < run.size; ++m)
-      add(total + m * loops.step, exp2(times<F>(loops, run, m, rest) - load(best + m * loops.step)));
+    for (ptrdiff_t m = 0; m < run.size; ++m) {
+      T* const own = total + m * loops.step;
+      const Vec<T> term = times<F>(loops, run, m, rest);
+      Vec<T> reference = load(value + m * loops.step), sum = load(own);
+      raise<false, T>(reference, sum, term, value + m * loops.step);
+      store(own, sum + exp2(term - reference));
+    }
     return;
   }
-  rest -= load(best);
-  Vec<T> own = load(total);
-  for (ptrdiff_t m = 0; m < run.size; ++m) own += exp2(times<F>(loops, run, m, rest));
+  Vec<T> most = all(-kInf<T>), reference = load(value), own = load(total);
+  for (ptrdiff_t m = 0; m < run.size; ++m) most = larger<T>(most, times<F>(loops, run, m, rest));
+  raise<false, T>(reference, own, most, value);
+  const Vec<T> relative = rest - reference;
+  for (ptrdiff_t m = 0; m < run.size; ++m) own += exp2(times<F>(loops, run, m, relative));
   store(total, own);
 }
 
@@ -136,20 +155,22 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int blo
         for (int b = 0; b < kBeside; ++b)
           if (has(b)) best = larger<T>(best, rest[block][b] + load(from[b] + block * kLanes));
         store(loops.value + own, best);
+      } else if constexpr (kWork == Work::kSum) {
+        Vec<T> term[kBeside], most = all(-kInf<T>), reference = load(loops.value + own), sum = load(loops.sum + own);
+        for (int b = 0; b < kBeside; ++b)
+          if (has(b)) most = larger<T>(most, term[b] = rest[block][b] + load(from[b] + block * kLanes));
+        raise<true, T>(reference, sum, most, loops.value + own);
+        for (int b = 0; b < kBeside; ++b)
+          if (has(b)) sum += exp2(term[b] - reference);
+        store(loops.sum + own, sum);
       } else {
-        Vec<T> sum = load((kWork == Work::kSum ? loops.sum : loops.share) + own);
-        const Vec<T> reference = kWork == Work::kSum ? load(loops.value + own) : whole(loops.value + own, sum);
+        const Vec<T> share = load(loops.share + own), reference = whole(loops.value + own, share);
         for (int b = 0; b < kBeside; ++b) {
           if (!has(b)) continue;
-          const Vec<T> weight = exp2(rest[block][b] + load(from[b] + block * kLanes) - reference);
-          if constexpr (kWork == Work::kSum) {
-            sum += weight;
-          } else {
-            add(const_cast<T*>(from[b]) + block * kLanes + to_share, weight * sum);
-            total[block][b] += weight * sum;
-          }
+          const Vec<T> weight = exp2(rest[block][b] + load(from[b] + block * kLanes) - reference) * share;
+          add(const_cast<T*>(from[b]) + block * kLanes + to_share, weight);
+          total[block][b] += weight;
         }
-        if constexpr (kWork == Work::kSum) store(loops.sum + own, sum);
       }
     }
   };
