@@ -14,7 +14,7 @@ import pytest
 import structdep as sd
 from structdep import native
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
-from structdep.inside import run_by_xla
+from structdep.inside import run_by_xla, run_chart
 from structdep.native import library
 from structdep.native.program import is_possible
 from structdep.scores import Problem, problem
@@ -69,6 +69,40 @@ def test_many_long_sentences_have_the_marginals_of_each_alone() -> None:
             alone = sd.marginals(system, scores[place], lengths[place])
             np.testing.assert_allclose(together[place], alone, atol=2e-5)
             np.testing.assert_allclose(alone[:, 1 : lengths[place] + 1].sum(0), 1, atol=1e-4)
+
+
+def spoilt(given: Problem, garbage: float) -> dict[str, jax.Array]:
+    """The scores with this behind a sentence, and where no arc is."""
+    masked = {name: jnp.isneginf(given.tables[name]) & ~jnp.isneginf(table) for name, table in given.given.items()}
+    return {name: jnp.where(masked[name], garbage, table) for name, table in given.given.items()}
+
+
+@needs_it
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_what_is_behind_a_sentence_and_what_is_no_arc_is_not_read(system: DeductionSystem) -> None:
+    given = some(system, 5, words=6)
+    for semiring, want in ((sd.LogSum(), "uses"), (sd.MaxPlus(), "best")):
+        expected = native.run(run_by_xla, system, semiring, want, given.tables, given.lengths, None)
+        for garbage in (1e30, np.inf, np.nan):
+            found = native.run(run_by_xla, system, semiring, want, spoilt(given, garbage), given.lengths, None)
+            jax.tree.map(np.testing.assert_array_equal, found, expected)
+
+
+@needs_it
+def test_nor_is_it_where_marginals_are_differentiated_again() -> None:
+    system = sd.charts.eisner()
+    given = some(system, 5, words=6)
+
+    def derivative(tables: dict[str, jax.Array]) -> Any:
+        def spread(tables: dict[str, jax.Array]) -> jax.Array:
+            return (run_chart(system, sd.LogSum(), "uses", tables, given.lengths)[1]["arc"] ** 2).sum()
+
+        return jax.grad(spread)(tables)
+
+    expected = derivative(given.tables)["arc"]
+    assert jnp.isfinite(expected).all() and expected.any()
+    for garbage in (1e30, np.inf, np.nan):
+        np.testing.assert_allclose(derivative(spoilt(given, garbage))["arc"], expected, atol=1e-6)
 
 
 @needs_it

@@ -2,8 +2,9 @@
 
 XLA fills charts in any semiring, on any device, and can be differentiated again. What is wanted most often, of numbers
 on a CPU, is done here in a fraction of the time, and nothing has to be compiled for a system, or for a shape: the rules
-are data (`program.py`) of one program (`chart.cc`), which looks at eight spans at a time: neighbours of one width, or
-one of each of eight sentences (`frame.h`).
+are data (`program.py`) of one program (`chart.cc`), which looks at eight or sixteen spans at a time: neighbours of one
+width, or one of each of as many sentences (`frame.h`). It masks scores by itself: XLA calls a program that has nothing
+else to do at once, without another thread.
 """
 
 from __future__ import annotations
