@@ -46,7 +46,7 @@ template <typename T>
 class Sentence {
  public:
   Sentence(const Chart<T>& chart, int lane, int words)
-      : program_(chart.frame().program), cells_(chart.cells() + lane) {
+      : frame_(chart.frame()), program_(frame_.program), cells_(chart.cells() + lane) {
     nodes_.at[kLast] = words + program_.last;
   }
 
@@ -68,17 +68,18 @@ class Sentence {
   // Calls use(score's table, factor, nodes) for each that the derivation uses. The best one without `random`.
   template <typename Use>
   void trace(Random* random, Use use) {
-    const auto step = [&](const std::vector<Product>& products, int side) {
-      if (random ? draw(products, side, *random) : find_best(products, side)) follow(use);
+    const auto step = [&](const std::vector<Product>& products, int side, T value) {
+      if (random ? draw(products, side, *random) : find_best(products, side, value)) follow(use);
     };
     stack_.reserve(4 * nodes_.at[kLast]);
-    step(program_.goal, kInner);
+    step(program_.goal, kInner, kInf<T>);
     while (!stack_.empty()) {
       const Cell cell = stack_.back();
       stack_.pop_back();
       nodes_.at[kStart] = cell.start, nodes_.at[kEnd] = cell.end, nodes_.at[kThird] = cell.third;
       const Item& item = program_.items[cell.item];
-      if (!Chart<T>::is_axiom(item, cell.side, nodes_)) step(item.rules, cell.side);
+      if (Chart<T>::is_axiom(item, cell.side, nodes_)) continue;
+      step(item.rules, cell.side, item.rules.size() > 1 ? value_of(cell) : kInf<T>);
     }
   }
 
@@ -105,6 +106,11 @@ class Sentence {
     }
   };
 
+  T value_of(const Cell& cell) const {
+    const Home& home = frame_.home(cell.item, cell.side);
+    return cells_[home.at(cell.start, cell.end) + home.step(cell.start, cell.end) * cell.third];
+  }
+
   T value_of(const Product& product) const {
     T result = 0;
     for (const Address& own : product.addresses) result += cells_[own.of(nodes_)];
@@ -117,11 +123,13 @@ class Sentence {
       for_each(product.nest, product.nest.loops.size(), nodes_, [&] { visit(product, value_of(product)); });
   }
 
-  // Calls visit(product, size) where products begin that differ in the node of the last loop alone.
+  // Calls visit(product, size) where products begin that differ in the node of the last loop alone, until what
+  // is wanted is found.
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_line(const std::vector<Product>& products, int side, Visit visit) {
     for (const Product& product : products) {
       if (product.side != side) continue;
+      if (found_ && product.number != chosen_.product->number) return;
       const std::vector<Loop>& loops = product.nest.loops;
       for_each(product.nest, loops.size() - !loops.empty(), nodes_, [&] {
         if (loops.empty()) return visit(product, 1);
@@ -182,7 +190,8 @@ class Sentence {
   }
 
   // Of the products with the greatest value, and with the number of the first of these, the one whose sums split leftmost.
-  bool find_best(const std::vector<Product>& products, int side) {
+  // Those behind one that reaches the value in the chart, up to rounding, are not looked at.
+  bool find_best(const std::vector<Product>& products, int side, T value) {
     T best = -kInf<T>;
     chosen_.product = nullptr;
     for_each_line(products, side, [&](const Product& product, int size) {
@@ -200,7 +209,9 @@ class Sentence {
         other.take(product, nodes_, place);
         if (other.before(chosen_)) chosen_ = other;
       }
+      found_ = best >= value;
     });
+    found_ = false;
     return chosen_.product;
   }
 
@@ -247,10 +258,12 @@ class Sentence {
     }
   }
 
+  const Frame& frame_;
   const Program& program_;
   const T* const cells_;  // of this sentence
   Nodes nodes_;           // of what is looked at
   Choice chosen_;
+  bool found_ = false;    // whether no other product is greater
   std::vector<Cell> stack_;
   std::vector<T> values_;
   std::vector<std::pair<Choice, int>> lines_;  // with their sizes
