@@ -108,7 +108,7 @@ ffi::Error run(ffi::ThreadPool& pool, ffi::Span<const int32_t> numbers, bool add
   static Kept<std::vector<int32_t>, Rules> known;
   const auto rules = known.get({numbers.begin(), numbers.end()}, [&] { return std::make_shared<Rules>(numbers.begin()); });
   Batch<T> batch{rules->program, adds, want};
-  batch.arc = arc;
+  for (const Table& table : batch.program.tables) batch.has_arcs.push_back(has(table.scores, arc));
   const ffi::AnyBuffer values = **rets.get<ffi::AnyBuffer>(0);
   const Axes results = in_front(values, 0);
   Axes parsed(results.size(), 1);  // the axes along which there is more to parse than one sentence

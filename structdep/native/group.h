@@ -56,8 +56,8 @@ struct Batch {
   Given<uint32_t> seeds;
   T* values;
   std::vector<T*> uses;        // of scores
-  int32_t* heads = nullptr;    // wanted instead, of the scores of this number
-  int arc = -1;
+  int32_t* heads = nullptr;    // wanted instead
+  std::vector<char> has_arcs;  // of each table, whether the scores are in it that tell of heads
   std::vector<std::vector<int64_t>> results;  // of each sentence
 
   size_t nodes() const { return words + 1 + program.last; }
@@ -194,15 +194,15 @@ class Group {
       const uint32_t* const seed = batch_.seeds.data + 2 * batch_.seeds.rows.of(result);
       random = std::make_unique<Random>(uint64_t{seed[0]} << 32 | seed[1]);
     }
-    sentence.trace(random.get(), [&](const Table& table, const Factor& factor, const Nodes& nodes) {
+    int32_t* const heads = batch_.heads + batch_.words * result;
+    sentence.trace(random.get(), [&](const Factor& factor, const Nodes& nodes) {
       if (batch_.heads) {
-        if (std::find(table.scores.begin(), table.scores.end(), batch_.arc) != table.scores.end())
-          batch_.heads[batch_.words * result + factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
+        if (batch_.has_arcs[factor.number]) heads[factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
         return;
       }
       size_t place = 0;
       for (const Place& p : factor.places) place = place * batch_.nodes() + p.of(nodes);
-      for (int score : table.scores) batch_.uses[score][batch_.size_of(score) * result + place] += 1;
+      for (int score : frame_.program.tables[factor.number].scores) batch_.uses[score][batch_.size_of(score) * result + place] += 1;
     });
   }
 

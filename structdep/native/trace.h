@@ -65,7 +65,7 @@ class Sentence {
     });
   }
 
-  // Calls use(score's table, factor, nodes) for each that the derivation uses. The best one without `random`.
+  // Calls use(factor that is no item, nodes) for each that the derivation uses. The best one without `random`.
   template <typename Use>
   void trace(Random* random, Use use) {
     const auto step = [&](const std::vector<Product>& products, int side, T value) {
@@ -254,7 +254,7 @@ class Sentence {
         stack_.push_back({factor.number, factor.side, places[0].of(nodes_), places[1].of(nodes_),
                           places.size() > 2 ? places[2].of(nodes_) : 0});
       else
-        use(program_.tables[factor.number], factor, nodes_);
+        use(factor, nodes_);
     }
   }
 
