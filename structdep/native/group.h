@@ -155,17 +155,29 @@ class Group {
         to[0] = to[piece.one * step] = -kInf<T>;
       }
     });
-    if (frame_.skewed && table.positions == 3)  // of which not all is read
-      for (int one = 0; one <= last; ++one)
-        for (int other = 0; other <= last; ++other) {
-          const T* const row = from + (one * batch_.nodes() + other) * batch_.nodes();
-          sound &= are_numbers(row, row + last + 1);
-        }
-    return sound;
+    return sound & (!frame_.skewed || table.positions < 3 || are_numbers(from, last + 1));  // not all was read
+  }
+
+  // Scores of three positions, of so many nodes.
+  bool are_numbers(const T* from, size_t nodes) const {
+    const size_t all = batch_.nodes();
+    if (nodes == all) return are_numbers(from, from + all * all * all);
+    bool result = true;
+    for (size_t one = 0; one < nodes; ++one)
+      for (size_t other = 0; other < nodes; ++other) {
+        const T* const row = from + (one * all + other) * all;
+        result &= are_numbers(row, row + nodes);
+      }
+    return result;
   }
 
   static bool are_numbers(const T* from, const T* to) {
     bool result = true;
+    if (to - from > 8 * kLanes) {
+      Mask<T> unknown{};
+      for (; to - from >= kLanes; from += kLanes) unknown |= ~(load(from) < kInf<T>);
+      result = none<T>(unknown);
+    }
     for (; from < to; ++from) result &= *from < kInf<T>;
     return result;
   }
