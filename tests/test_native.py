@@ -54,7 +54,7 @@ def test_values_uses_and_best_trees_are_those_of_xla(system: DeductionSystem) ->
             value, uses = native.run(run_by_xla, system, semiring, want, tables, lengths, None)
             np.testing.assert_allclose(value, expected[batch], rtol=1e-5, atol=1e-5)
             for name, table in expected_uses.items():
-                np.testing.assert_allclose(uses[name], table[batch], atol=2e-5)
+                np.testing.assert_allclose(uses[name], table[batch], rtol=1e-5, atol=2e-5)
 
 
 @needs_it
@@ -137,6 +137,32 @@ def test_double_precision() -> None:
         assert value.dtype == jnp.float64
         np.testing.assert_allclose(value, expected, rtol=1e-13)
         np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-12)
+
+
+@needs_it
+@pytest.mark.parametrize("batch, words", [(1, 8), (1, 17), (5, 12), (70, 9)])
+def test_marginals_in_double_precision_are_those_of_trees(batch: int, words: int) -> None:
+    """However many sentences lie beside each other, in one vector or in several."""
+    with jax.enable_x64(True):
+        scores = np.random.default_rng(0).normal(size=(batch, words + 1, words + 1))
+        for system in (sd.charts.mhk(4), sd.charts.mh4_trees(), sd.charts.one_endpoint_crossing()):
+            arcs = sd.marginals(system, scores)
+            np.testing.assert_allclose(arcs[:, :, 1:].sum(1), 1, rtol=1e-12)
+
+
+@needs_it
+def test_what_charts_before_left_in_memory_is_of_no_account() -> None:
+    """Cells that are none hold whatever was there: numbers of any size, of another precision, or none."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(16, 21, 21)).astype(np.float32)
+    systems = sd.charts.mh4_trees(), sd.charts.mhk(4), sd.charts.eisner(), sd.charts.one_endpoint_crossing()
+    expected = [sd.marginals(system, scores) for system in systems]
+    for before in (rng.normal(size=(16, 26, 26)) * 1e5, np.where(rng.random((16, 24, 24)) < 0.05, np.nan, 1e3)):
+        with jax.enable_x64(True):
+            for system in systems:
+                sd.marginals(system, before)
+        for system, arcs in zip(systems, expected, strict=True):
+            np.testing.assert_array_equal(sd.marginals(system, scores), arcs)
 
 
 @needs_it

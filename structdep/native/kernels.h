@@ -59,7 +59,7 @@ STRUCTDEP_INLINE void maximize(const Loops<T>& loops, const R& run) {
 // often empty still, it pays to look whether there is anything to scale.
 template <bool kOftenEmpty, typename T>
 STRUCTDEP_INLINE void raise(Vec<T>& reference, Vec<T>& sum, Vec<T> most, T* place) {
-  constexpr T kFar = 60;
+  constexpr T kFar = 10;
   const Mask<T> far = most > reference + kFar;
   if (none<T>(far)) return;
   const Vec<T> raised = far ? most : reference;

@@ -145,7 +145,10 @@ class Sums {
   STRUCTDEP_INLINE void raise(Cell<kWide>& cell) const {
     for (int n = 0; n < cell.leaves; ++n) {
       const size_t m = cell.here[n];
-      for (int w = 0; w < kWide; ++w) cell.power[m][w] = exp2(cell.value[m][w] - cell.reference[w]);
+      for (int w = 0; w < kWide; ++w) {
+        const Vec<T> less = cell.value[m][w] - cell.reference[w];  // but where there is no cell, and anything in memory
+        cell.power[m][w] = exp2(less < 0 ? less : Vec<T>{});
+      }
     }
     for (int n = cell.leaves; n < cell.size; ++n) {
       Vec<T> sum[kWide] = {};
@@ -191,10 +194,12 @@ class Sums {
       for (int w = 0; w < kWide; ++w) {
         const size_t k = cell.here[n];
         const Vec<T> best = cell.greatest(members(k), w), reference = finite<T>(best);
-        if (none<T>((cell.power[k][w] < kTiny) & (best > -kInf<T>))) continue;
+        const Mask<T> small = (cell.power[k][w] < kTiny) & (best > -kInf<T>);
+        if (none<T>(small)) continue;
         Vec<T> sum{};
         for (const size_t m : members(k)) sum += exp2(cell.value[m][w] - reference);
-        store(cells + row_[k] + w * kLanes, cell.value[k][w] = best + log2(sum));
+        cell.value[k][w] = small ? best + log2(sum) : cell.value[k][w];
+        store(cells + row_[k] + w * kLanes, cell.value[k][w]);
       }
   }
 

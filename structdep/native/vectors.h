@@ -42,6 +42,14 @@ struct Vectors {
   typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T))));
   typedef typename Types<T>::Natural Natural __attribute__((vector_size(kLanes * sizeof(T))));
 };
+// Such vectors are several registers, of whose parts GCC believes that they are not where the whole is, unless it is told.
+template <>
+struct Vectors<double> {
+  typedef double Number __attribute__((vector_size(kLanes * sizeof(double)), may_alias));
+  typedef double Anywhere __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
+  typedef int64_t Whole __attribute__((vector_size(kLanes * sizeof(double)), may_alias));
+  typedef uint64_t Natural __attribute__((vector_size(kLanes * sizeof(double)), may_alias));
+};
 template <typename T>
 using Vec = typename Vectors<T>::Number;
 template <typename T>
