@@ -35,21 +35,24 @@ struct Types<double> {
 
 template <typename T>
 using Integer = typename Types<T>::Integer;
+// Where vectors are several registers, GCC takes them apart, and believes that the parts are not where the whole is, unless
+// it is told that they may.
 template <typename T>
 struct Vectors {
-  typedef T Number __attribute__((vector_size(kLanes * sizeof(T))));
-  typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T))));
-  typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T))));
-  typedef typename Types<T>::Natural Natural __attribute__((vector_size(kLanes * sizeof(T))));
+  typedef T Number __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
+  typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
+  typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
+  typedef typename Types<T>::Natural Natural __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
 };
-// Such vectors are several registers, of whose parts GCC believes that they are not where the whole is, unless it is told.
+#if defined(__AVX__)
 template <>
-struct Vectors<double> {
-  typedef double Number __attribute__((vector_size(kLanes * sizeof(double)), may_alias));
-  typedef double Anywhere __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
-  typedef int64_t Whole __attribute__((vector_size(kLanes * sizeof(double)), may_alias));
-  typedef uint64_t Natural __attribute__((vector_size(kLanes * sizeof(double)), may_alias));
+struct Vectors<float> {  // one register; what a store may have changed is read again less often so
+  typedef float Number __attribute__((vector_size(kLanes * sizeof(float))));
+  typedef float Anywhere __attribute__((vector_size(kLanes * sizeof(float)), aligned(sizeof(float))));
+  typedef int32_t Whole __attribute__((vector_size(kLanes * sizeof(float))));
+  typedef uint32_t Natural __attribute__((vector_size(kLanes * sizeof(float))));
 };
+#endif
 template <typename T>
 using Vec = typename Vectors<T>::Number;
 template <typename T>
