@@ -29,10 +29,8 @@ STATES = {
     **{f"{last}{Q}": State("*0", Q, last) for last in ("rd", "re") for Q in (0, 1)},
     **{name: State("*", 0, "l") for name in ("l", "la")},
     "lb": State("*", 1, "l"),
-    "ld": State("*0", 1, "l"),
-    "lx": State("*0", 1, "lx"),
     **{name: State("0", 0, "l") for name in ("l0", "la0")},
-    "lb0": State("0", 1, "l"),
+    **{name: State("0", 1, "l") for name in ("lb0", "ld0")},
     "lxb": State("0", 1, "lx"),
     "ra'": State("1", 0, "ra"),
     "rb'": State("1", 0, "rb"),
@@ -107,10 +105,11 @@ class _Rules(list[Rule]):
         """L: a part on the left, and an arc."""
         for P, name in (("*", ""), ("0", "0"), ("1", "1")):
             self.step(I[a, x], self.some(P, last="rb re l lx")[x, b, d], (a, b), N[f"l{name}"])
-        for P, last, gives in (("*", "ra rp l lx", "lb"), ("0", "l", "lb0"), ("0", "lx", "lxb"), ("1", "ra l", "lb1")):
+        for P, last, gives in (("*", "ra rp l", "lb"), ("0", "l", "lb0"), ("0", "lx", "lxb"), ("1", "ra l", "lb1")):
             self.step(I[a, x], self.some(P, last=last)[x, b, d], (b, x), N[gives])
-        for last, gives in (("rp", "lx"), ("ra rb rd re l lx", "ld")):
-            self.step(I[a, x], self.some(last=last)[x, b, d], (d, x), N[gives])
+        for last, allowed in (("rp", "lxb"), ("ra rb rd re l lx", "ld0")):
+            for gives in ("lb", allowed):
+                self.step(I[a, x], self.some(last=last)[x, b, d], (d, x), N[gives])
         for P, last, gives in (("*", "ra rp l", "la"), ("0", "l", "la0"), ("1", "ra", "l1"), ("1", "l", "la1")):
             self.step(I[a, x], self.some(P, "0", last)[x, b, d], (a, x), N[gives])
 
@@ -122,12 +121,14 @@ class _Rules(list[Rule]):
         for names, head, gives in (
             ("rp ra l", d, I_z),
             ("rb0 rd0", d, I_f),
-            ("rb1 rd1 lb", d, I_x),
+            ("rb1 rd1", d, I_x),
             ("la0 lb0", a, I_z),
             ("rb' la1 lb1", a, I_p),
         ):
             arc = link((a, b, d), head, b, self.transitions)
             self.extend(N[name][a, b, d] * arc >> gives[a, d] for name in names.split())
+        arcs = link((a, x, b, d), b, x, self.transitions) * link((a, b, d), d, b, self.transitions)
+        self.append(joined(I[a, x], self.some(last="ra rp l")[x, b, d], self.transitions) * arcs >> I_x[a, d])
 
     def some(self, P: str = "*", Q: str = "01", last: str = ARCS) -> Item:
         """The item of three heads in some states, or the sum of theirs."""
