@@ -29,6 +29,7 @@ STATES = {
     **{f"{last}{Q}": State("*0", Q, last) for last in ("rd", "re") for Q in (0, 1)},
     **{name: State("*", 0, "l") for name in ("l", "la")},
     "lb": State("*", 1, "l"),
+    "lb'": State("", 1, "l"),
     **{name: State("0", 0, "l") for name in ("l0", "la0")},
     **{name: State("0", 1, "l") for name in ("lb0", "ld0")},
     "lxb": State("0", 1, "lx"),
@@ -107,9 +108,8 @@ class _Rules(list[Rule]):
             self.step(I[a, x], self.some(P, last="rb re l lx")[x, b, d], (a, b), N[f"l{name}"])
         for P, last, gives in (("*", "ra rp l", "lb"), ("0", "l", "lb0"), ("0", "lx", "lxb"), ("1", "ra l", "lb1")):
             self.step(I[a, x], self.some(P, last=last)[x, b, d], (b, x), N[gives])
-        for last, allowed in (("rp", "lxb"), ("ra rb rd re l lx", "ld0")):
-            for gives in ("lb", allowed):
-                self.step(I[a, x], self.some(last=last)[x, b, d], (d, x), N[gives])
+        for last, gives in ((ARCS, "lb"), ("rp", "lxb"), ("ra rb rd re l lx", "ld0")):
+            self.step(I[a, x], self.some(last=last)[x, b, d], (d, x), N[gives])
         for P, last, gives in (("*", "ra rp l", "la"), ("0", "l", "la0"), ("1", "ra", "l1"), ("1", "l", "la1")):
             self.step(I[a, x], self.some(P, "0", last)[x, b, d], (a, x), N[gives])
 
@@ -127,8 +127,16 @@ class _Rules(list[Rule]):
         ):
             arc = link((a, b, d), head, b, self.transitions)
             self.extend(N[name][a, b, d] * arc >> gives[a, d] for name in names.split())
-        arcs = link((a, x, b, d), b, x, self.transitions) * link((a, b, d), d, b, self.transitions)
-        self.append(joined(I[a, x], self.some(last="ra rp l")[x, b, d], self.transitions) * arcs >> I_x[a, d])
+        self.close_within()
+
+    def close_within(self) -> None:
+        """b→x and d→b, both within the part on the right: in time O(n^3), if no score of a transition looks at a."""
+        part, last = self.some(last="ra rp l")[x, b, d], link((a, b, d), d, b, self.transitions)
+        if self.transitions:
+            self.step(I[a, x], part, (b, x), N["lb'"])
+            self.append(N["lb'"][a, b, d] * last >> I_x[a, d])
+        else:
+            self.append(I[a, x] * part * link((x, b, d), b, x, False) * last >> I_x[a, d])
 
     def some(self, P: str = "*", Q: str = "01", last: str = ARCS) -> Item:
         """The item of three heads in some states, or the sum of theirs."""

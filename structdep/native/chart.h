@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "preparation.h"
 #include "program.h"
+#include "readings.h"
 #include "sums.h"
 
 namespace structdep {
@@ -57,6 +58,8 @@ class Chart {
       fill_passing(*span);
       Nodes nodes = at(*span);
       for (auto family = frame_.families.rbegin(); family != frame_.families.rend(); ++family) {
+        if (frame_.reads)
+          for (size_t m = family->first_made(); m < family->items.size(); ++m) read(family->items[m], nodes);
         if (family->members.empty()) {
           pull_back(family->items[0], nodes);
           continue;
@@ -182,11 +185,38 @@ class Chart {
     const int start = nodes.at[kStart], end = nodes.at[kEnd];
     const Home& home = frame_.home(number, item.cells[0].side);
     T* const shares = this->shares() + home.share_at(start, end) - home.at(start, end);
+    if (!home.has_outside && are_zero(shares, own, count)) return;
+    if (item.axioms.empty() || !pieces(number, item.axioms, nodes, given)) share_out(number, nodes, shares);
+    for_each_cell(own, count, [&](ptrdiff_t at) {
+      if (home.has_outside) keep_outside(load(shares + at), cells() + at, home.to_outside);
+      store(shares + at, Vec<T>{});
+    });
+  }
+
+  bool are_zero(const T* shares, const Piece* own, int count) const {
     Mask<T> any{};
     for_each_cell(own, count, [&](ptrdiff_t at) { any |= load(shares + at) != 0; });
-    if (none<T>(any)) return;
-    if (item.axioms.empty() || !pieces(number, item.axioms, nodes, given)) share_out(number, nodes, shares);
-    for_each_cell(own, count, [&](ptrdiff_t at) { store(shares + at, Vec<T>{}); });
+    return none<T>(any);
+  }
+
+  // What is outside of a cell: the logarithm of its derivative, relative to its value.
+  static STRUCTDEP_INLINE void keep_outside(Vec<T> share, T* value, ptrdiff_t to_outside) {
+    const Vec<T> outside = log2(share) - load(value);
+    store(value + to_outside, share > 0 ? outside : all(-kInf<T>));
+  }
+
+  // Adds to the derivatives by an item what comes from products that read it with what is narrower, and to those by that.
+  void read(int number, Nodes& nodes) {
+    if (items()[number].readings.empty()) return;
+    products_.find_readings(number, nodes, cells(), shares());
+    if (!products_.size()) return;
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    const Home& home = frame_.home(number, kInner);
+    const Lanes lanes{frame_.sentences, (nodes_ - (end - start)) * frame_.sentences};
+    for (Loops<T>& loops : products_) {
+      loops.share = shares() + home.share_at(start, end) - home.at(start, end);
+      pull(loops, lanes);
+    }
   }
 
   void share_out(int number, Nodes& nodes, const T* shares) {

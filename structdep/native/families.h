@@ -18,6 +18,8 @@ struct Family {
   size_t leaves = 0;
   std::vector<std::vector<uint8_t>> members;  // of each sum
   std::vector<std::vector<uint8_t>> owners;   // of each item: the sums that it is a member of
+
+  size_t first_made() const { return members.empty() ? 0 : leaves; }  // of the items that are computed with it
 };
 
 template <typename Number>
@@ -84,7 +86,7 @@ inline std::vector<Family> find_families(const Program& program) {
     if (const std::vector<int> sums = sums_of(program, done, first); sums.size() > 1 && sums[0] == static_cast<int>(first))
       own = family_of(program, sums);
     if (own.members.empty() || own.items.size() > Family::kMost) own = {{static_cast<int>(first)}, 1, {}};
-    for (size_t m = own.members.empty() ? 0 : own.leaves; m < own.items.size(); ++m) done[own.items[m]] = true;
+    for (size_t m = own.first_made(); m < own.items.size(); ++m) done[own.items[m]] = true;
     families.push_back(own);
   }
   return families;

@@ -21,30 +21,34 @@ namespace structdep {
 class Frame {
  public:
   // To be traced, charts keep all items that rules name; to be differentiated, those that take long to compute.
-  Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated)
-      : program(std::move(given)), nodes(nodes), sentences(sentences), skewed(skewed) {
+  Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated, bool reads)
+      : program(std::move(given)), nodes(nodes), sentences(sentences), skewed(skewed), reads(reads) {
     row_ = whole_vectors(nodes);
     plane_ = nodes * row_;
     cells_[kOneSpan] = row_;
     const auto has_third = [](const Item& item) { return item.positions == 3; };
     if (std::any_of(program.items.begin(), program.items.end(), has_third)) list_rows();
     for (const Table& table : program.tables) tables.push_back(lay_out(table));
+    std::vector<bool> is_wider(program.items.size());
+    for (const Item& item : program.items)
+      for (const Reading& reading : item.readings) is_wider[reading.wider()] = reads;
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
       item.passing &= !(traced && item.ruled) && !(differentiated && (has_sums(item) || item.products.size() > 1));
-      lay_out(item, lent);
+      lay_out(item, lent, is_wider[&item - program.items.data()]);
     }
     for (Product& product : program.goal) resolve(product);
     for (Item& item : program.items) {
       for (Product& product : item.products) resolve(product);
       for (Product& product : item.rules) resolve(product);
+      for (Reading& reading : item.readings) resolve(reading);
     }
     families = find_families(program);
   }
 
   Program program;
   const int nodes, sentences;  // of a sentence, and beside each other
-  const bool skewed;
+  const bool skewed, reads;    // whether derivatives by items that have readings are found by these
   std::vector<Home> tables;
   std::vector<Family> families;  // in the order in which they can be computed
 
@@ -123,7 +127,7 @@ class Frame {
     return result;
   }
 
-  void lay_out(const Item& item, bool lent) {
+  void lay_out(const Item& item, bool lent, bool has_outside) {
     for (int side = 0; side < kSides; ++side) {
       Home own;
       size_t size = size_, share_size = share_size_;
@@ -133,6 +137,8 @@ class Frame {
         own.rows = rows_[item.passing ? kOneSpan : kind_of(item)].data(), own.spans = nodes;
         own.share_rows = rows_[item.passing || lent ? kOneSpan : kind_of(item)].data();
       }
+      own.has_outside = has_outside;
+      if (has_outside && !lent) own.to_outside = lay_out(item, side, false, size).base - own.value.base;
       homes_.push_back(own);
       if (side == kSides - 1) size_ = size, share_size_ = share_size;
     }
@@ -149,22 +155,41 @@ class Frame {
     return take(size, cells, {kLanes, {kLanes, -kLanes, 0}});
   }
 
+  Address address(const Factor& factor) const {
+    Address own;
+    static_cast<Home&>(own) = factor.is_item ? home(factor.number, factor.side) : tables[factor.number];
+    for (size_t m = 0; m < factor.places.size(); ++m) {
+      const int shift = factor.places[m].shift;
+      own.slot[m] = factor.places[m].slot;
+      for (Box* box : {&own.value, &own.share}) box->base += box->weight[m] * shift;
+      if (m < 2) own.span_shift += (m ? 1 : own.spans) * shift;
+      if (m == 2) own.third_shift = shift;
+    }
+    return own;
+  }
+
   void resolve(Product& product) const {
     for (const Factor& factor : product.factors) {
-      Address own;
-      static_cast<Home&>(own) = factor.is_item ? home(factor.number, factor.side) : tables[factor.number];
-      for (size_t m = 0; m < factor.places.size(); ++m) {
-        const int shift = factor.places[m].shift;
-        own.slot[m] = factor.places[m].slot;
-        for (Box* box : {&own.value, &own.share}) box->base += box->weight[m] * shift;
-        if (m < 2) own.span_shift += (m ? 1 : own.spans) * shift;
-        if (m == 2) own.third_shift = shift;
-      }
+      Address own = address(factor);
       own.set_strides(product.nest, product.even);
       product.linear &= !own.inner.rows;
       product.addresses.push_back(own);
     }
-    if (!product.even) return;
+    if (product.even) put_varying_first(product);
+  }
+
+  void resolve(Reading& reading) const {
+    for (const Factor& factor : reading.factors) {
+      Address own = address(factor);
+      own.is_outside = reading.addresses.empty();
+      if (own.is_outside) own.value.base += own.to_outside;
+      own.set_strides(reading.side, sentences);
+      reading.addresses.push_back(own);
+    }
+    put_varying_first(reading);
+  }
+
+  static void put_varying_first(Factors& product) {
     const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
                                              [](const Address& own) { return own.inner.moves(); });
     product.varying = static_cast<int>(fixed - product.addresses.begin());

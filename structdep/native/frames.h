@@ -78,8 +78,9 @@ class Rules {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
     while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
+    const bool reads = shifts_ && differentiated && numbers * beside > kMost / 2;
     return frames_.get({nodes, beside, traced, differentiated},
-                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated); });
+                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated, reads); });
   }
 
  private:

@@ -23,6 +23,22 @@ class Preparation {
       if (product.nest.possible(nodes)) prepare(number, product, nodes, 0);
   }
 
+  // Finds those of an item's readings, where it is joined to what is narrower: a node of the middle loop is how far the wider
+  // item reaches.
+  void find_readings(int number, Nodes& nodes, T* cells, T* shares) {
+    size_ = 0, cells_ = cells, shares_ = shares;
+    const int width = nodes.at[kEnd] - nodes.at[kStart];
+    for (const Reading& reading : frame_.program.items[number].readings) {
+      const int from = reading.least, to = std::min(width - 1, nodes.at[kLast] - width);
+      if (from > to || !reading.nest.possible(nodes)) continue;
+      nodes.at[kSummed] = nodes.at[reading.side == kBehind ? kEnd : kStart];
+      Loops<T>& loops = next();
+      loops.from = from, loops.to = to, loops.side = reading.side;
+      walk(loops, reading, nodes, kNone, &reading.nest.loops[0]);
+      place(loops, number, kInner, nodes, kNone);
+    }
+  }
+
   int size() const { return size_; }
   Loops<T>* begin() { return loops_.data(); }
   Loops<T>* end() { return loops_.data() + size_; }
@@ -46,21 +62,38 @@ class Preparation {
     }
     const Loop* const middle = outer ? &nest[outer - 1] : nullptr;
     const Loop* const inner = outer < nest.size() ? &nest[outer] : nullptr;
-    const int from = middle ? middle->first(nodes) : 0, to = middle ? middle->last(nodes) : 0;
+    int from = middle ? middle->first(nodes) : 0, to = middle ? middle->last(nodes) : 0;
+    if (shares_ && frame_.reads && product.beyond) leave_to_readings(product.beyond, nodes, from, to);
     if (from > to) return;
-    if (size_ == static_cast<int>(loops_.size())) loops_.emplace_back();
-    Loops<T>& loops = loops_[size_];
-    loops.value = cells_, loops.from = from, loops.to = to;
+    Loops<T>& loops = next();
+    loops.from = from, loops.to = to;
     walk(loops, product, nodes, middle ? middle->slot : kNone, inner);
-    const Home& home = frame_.home(number, product.side);
+    place(loops, number, product.side, nodes, middle ? middle->slot : kNone);
+  }
+
+  // What joins a premise to what is narrower: so much of the middle loop is left.
+  static void leave_to_readings(int beyond, const Nodes& nodes, int& from, int& to) {
+    const int start = nodes.at[kStart], end = nodes.at[kEnd], most = (end - start) / 2;
+    beyond == kBehind ? to = std::min(to, start + most) : from = std::max(from, end - most);
+  }
+
+  Loops<T>& next() {
+    if (size_ == static_cast<int>(loops_.size())) loops_.emplace_back();
+    Loops<T>& loops = loops_[size_++];
+    loops.value = cells_;
+    return loops;
+  }
+
+  // Where the conclusions are.
+  void place(Loops<T>& loops, int number, int side, const Nodes& nodes, int middle) const {
+    const Home& home = frame_.home(number, side);
     const ptrdiff_t step = home.step(nodes.at[kStart], nodes.at[kEnd]);
-    loops.step = loops.along ? step : 0, loops.across = middle && middle->slot == kThird ? step : 0;
+    loops.step = loops.along ? step : 0, loops.across = middle == kThird ? step : 0;
     loops.place = home.at(nodes.at[kStart], nodes.at[kEnd]) + step * nodes.at[kThird];
-    ++size_;
   }
 
   // How the factors of a product lie along the nodes in the slot of its middle loop, and along those of the inner one.
-  void walk(Loops<T>& loops, const Product& product, Nodes& nodes, int middle, const Loop* inner) const {
+  void walk(Loops<T>& loops, const Factors& product, Nodes& nodes, int middle, const Loop* inner) const {
     const int slot = inner ? inner->slot : kNone;
     if (middle != kNone) nodes.at[middle] = 0;
     if (inner) {

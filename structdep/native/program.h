@@ -15,14 +15,25 @@ struct Factor {
   std::vector<Place> places;
 };
 
-struct Product {
-  int number, side;
-  bool even;  // whether its factors lie at equal distances in the innermost loop, however spans are laid out
+struct Factors {
   Nest nest;
   std::vector<Factor> factors;
   std::vector<Address> addresses;  // of the factors, in a frame: first of those that vary in the innermost loop
   int varying = 0;
-  bool linear = true;  // whether they lie at equal distances in the last loop
+};
+
+struct Product : Factors {
+  int number, side;
+  bool even;   // whether its factors lie at equal distances in the innermost loop, however spans are laid out
+  int beyond;  // on which side the conclusion reaches beyond a premise that has it among its readings, else kInner
+  bool linear = true;  // whether factors lie at equal distances in the last loop
+};
+
+// A product that reads an item of three positions, seen from that: the loop is over its third position, and the first factor
+// is the wider item that is the conclusion. It reaches beyond the item on this side, at least so far, where the others are.
+struct Reading : Factors {
+  int side, least;
+  int wider() const { return factors[0].number; }
 };
 
 struct Region {  // where an item exists, or an axiom holds, on one side
@@ -43,6 +54,7 @@ struct Item {
   std::vector<Region> cells, axioms;
   bool assigned;
   std::vector<Product> products, rules;
+  std::vector<Reading> readings;
 };
 
 struct Score {
@@ -142,8 +154,22 @@ class ProgramReader {
     result.number = number();
     result.side = number();
     result.even = number() != 0;
-    result.nest = nest();
-    result.factors = list([this] {
+    result.beyond = number();
+    read(result);
+    return result;
+  }
+
+  Reading reading() {
+    Reading result;
+    result.side = number();
+    result.least = number();
+    read(result);
+    return result;
+  }
+
+  void read(Factors& product) {
+    product.nest = nest();
+    product.factors = list([this] {
       Factor factor;
       factor.is_item = number() != 0;
       factor.number = number();
@@ -151,7 +177,6 @@ class ProgramReader {
       factor.places = places();
       return factor;
     });
-    return result;
   }
 
   Item item() {
@@ -166,6 +191,7 @@ class ProgramReader {
     result.assigned = number() != 0;
     result.products = list([this] { return product(); });
     result.rules = list([this] { return product(); });
+    result.readings = list([this] { return reading(); });
     return result;
   }
 

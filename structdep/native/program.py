@@ -16,6 +16,7 @@ import numpy as np
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
 from structdep.groups import is_nothing
 from structdep.native.ranges import (
+    INNER,
     LAST,
     ROOT,
     Distances,
@@ -24,10 +25,13 @@ from structdep.native.ranges import (
     Placed,
     between,
     choices_of_sides,
+    ends_of,
     find_known,
     nest,
     sides,
+    third_of,
 )
+from structdep.native.readings import Reading
 from structdep.native.weighted import without_weighted
 from structdep.plan import Plan, plan
 from structdep.rewriting import Fold, Term, summed_variables
@@ -134,6 +138,7 @@ class Encoder:
             int(made is not None and self.is_assigned(made)),
             *listed(self.products(made)),
             *listed(self.products(ruled, trace=True)),
+            *listed(self.readings.get(symbol, [])),
         ]
 
     def products(self, fold: Fold | None, trace: bool = False) -> Iterator[Numbers]:
@@ -144,7 +149,7 @@ class Encoder:
         """Where the item exists."""
         found = between((atom, side), (), [(atom, side)], self.known)
         found.close()
-        return nest(found, _ends(atom), _third(atom))
+        return nest(found, ends_of(atom), third_of(atom))
 
     def axiom(self, axiom: Atom) -> Iterator[tuple[int, Nest]]:
         """Where the axiom holds."""
@@ -155,7 +160,7 @@ class Encoder:
                 found.demand(own, given, 0)
                 found.demand(given, own, 0)
             if found.close():
-                yield side, nest(found, _ends(atom), _third(atom))
+                yield side, nest(found, ends_of(atom), third_of(atom))
 
     @staticmethod
     def is_assigned(fold: Fold) -> bool:
@@ -198,19 +203,35 @@ class Encoder:
     ) -> Numbers:
         """A product of a conclusion on its side: its loops, and where its factors are."""
         summed = [name for name in summed_variables(conclusion, term) if name not in (ROOT, LAST)]
-        third = _third(conclusion)
-        is_even, names, given = False, summed, [*_ends(conclusion), *third]
+        third = third_of(conclusion)
+        is_even, names, given = False, summed, [*ends_of(conclusion), *third]
         if conclusion.positions and not trace:
-            is_even, names, given = *_order(term, third, summed), _ends(conclusion)
+            is_even, names, given = *_order(term, third, summed), ends_of(conclusion)
         slots = _slots(conclusion, summed)
         at = dict(chosen)
+        reading = Reading.of(conclusion, term, found, self.stored)
         return [
             number,
             side,
             int(is_even),
+            reading.side if reading else INNER,
             *_nest(nest(found, given, names), slots),
             *listed(self.factor(atom, at.get(atom, 0), slots) for atom in term),
         ]
+
+    @cached_property
+    def readings(self) -> dict[Item | Score, list[Numbers]]:
+        """The products in which wider items read an item: its positions are a conclusion's, the wider is a factor."""
+        found: dict[Item | Score, list[Numbers]] = {}
+        for fold in (fold for fold in self.folds if len(fold.conclusion.positions) == 3):
+            for _, term, _, _, distances in self.variants(fold):
+                if reading := Reading.of(fold.conclusion, term, distances, self.stored):
+                    slots = _slots(reading.own, [reading.beyond])
+                    factors = (fold.conclusion, *(atom for atom in term if atom is not reading.own))
+                    place = [reading.side, reading.least, *_nest(reading.nest, slots)]
+                    atoms = listed(self.factor(atom, INNER, slots) for atom in factors)
+                    found.setdefault(reading.own.symbol, []).append([*place, *atoms])
+        return found
 
     def factor(self, atom: Atom, side: int, slots: dict[str, int]) -> Numbers:
         """Whether it is an item, its number, its side, and the nodes at which it is: start and end of an item first."""
@@ -243,16 +264,8 @@ def _nest(own: Nest, slots: dict[str, int]) -> Numbers:
     return [*listed([slots[a], slots[b], least] for a, b, least in own.conditions), *listed(loops)]
 
 
-def _ends(atom: Atom) -> list[str]:
-    return [p.name for p in atom.span] if atom.positions else []
-
-
-def _third(atom: Atom) -> list[str]:
-    return [p.name for m, p in enumerate(atom.positions) if m not in atom.ends]
-
-
 def _slots(conclusion: Atom, summed: Iterable[str]) -> dict[str, int]:
-    names = [ROOT, LAST, *_ends(conclusion), *_third(conclusion)]
+    names = [ROOT, LAST, *ends_of(conclusion), *third_of(conclusion)]
     slots = {name: slot for slot, name in enumerate(names)}
     return slots | {name: 5 + number for number, name in enumerate(summed)}
 

@@ -55,6 +55,16 @@ class Distances(dict[tuple[str, str], int]):
         return all(self.get((name, name), 0) <= 0 for name in names)
 
 
+def ends_of(atom: Atom) -> list[str]:
+    """The variables at the ends of an item's span."""
+    return [p.name for p in atom.span] if atom.positions else []
+
+
+def third_of(atom: Atom) -> list[str]:
+    """That of the position that is no end, if there is one."""
+    return [p.name for m, p in enumerate(atom.positions) if m not in atom.ends]
+
+
 def sides(atom: Atom) -> tuple[int, ...]:
     return (BEFORE, BEHIND) if atom.is_exterior else (INNER,)
 

@@ -41,6 +41,7 @@ class Sums {
       Mask<T> few{};
       for (int n = cell.leaves; n < cell.size; ++n) {
         const size_t k = cell.here[n];
+        __builtin_prefetch(cells + row_[k] + at + kPrefetch, 1);
         for (int w = 0; w < cell.kWide; ++w) {
           cell.value[k][w] = kAdds ? cell.reference[w] + log2(cell.power[k][w]) : cell.greatest(members(k), w);
           if (kAdds) few |= cell.power[k][w] < kTiny;
