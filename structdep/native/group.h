@@ -77,7 +77,7 @@ class Group {
       : batch_(batch), frame_(frame), sentences_(sentences), count_(count), nodes_(longest()), chart_(frame, nodes_, batch.adds) {}
 
   void parse() {
-    for (int lane = 0; lane < count_; ++lane) read(lane);
+    read();
     chart_.fill();
     for (int lane = 0; lane < count_; ++lane) finish(lane);
     if (batch_.want == kUses) {
@@ -126,36 +126,38 @@ class Group {
     }
   }
 
-  void read(int lane) {
-    bool sound = true;
+  void read() {
     for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
       const Table& table = frame_.program.tables[number];
-      for (const int& score : table.scores)
-        sound &= read(frame_.program.scores[score], scores(score, lane), batch_.length(sentences_[lane]), table,
-                      frame_.tables[number].value, lane, &score != &table.scores[0]);
+      for (const int& score : table.scores) read(table, frame_.tables[number].value, score, &score != &table.scores[0]);
     }
-    unsound_[lane] = !sound;
   }
 
-  // A score of a sentence with so many words: -inf where there is none. Returns whether all are numbers.
-  bool read(const Score& score, const T* from, int words, const Table& table, const Box& box, int lane, bool adds) {
-    const int last = score.last(words);
-    bool sound = true;
+  // A score of all sentences, row by row, as they lie beside each other: -inf where there is none.
+  void read(const Table& table, const Box& box, int number, bool adds) {
+    const Score& score = frame_.program.scores[number];
+    const T* from[kLanes];
+    int last[kLanes];
+    for (int lane = 0; lane < count_; ++lane)
+      from[lane] = scores(number, lane), last[lane] = score.last(batch_.length(sentences_[lane]));
     for_each_piece(table, box, [&](const Piece& piece) {
-      const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
-      const ptrdiff_t step = piece.step;
-      const T* const row = from + piece.start;
-      T* const to = chart_.cells() + piece.place + lane;
-      for (int n = 0; n < there; ++n) to[n * step] = adds ? to[n * step] + unit_ * row[n] : unit_ * row[n];
-      for (int n = there; n < piece.size; ++n) to[n * step] = -kInf<T>;
-      if (!score.arcs) {
-        sound &= are_numbers(row, row + there);
-      } else if (there) {
-        sound &= are_numbers(row + 1, row + piece.one) & are_numbers(row + piece.one + 1, row + there);
-        to[0] = to[piece.one * step] = -kInf<T>;
-      }
+      for (int lane = 0; lane < count_; ++lane)
+        unsound_[lane] |= !read(score, from[lane] + piece.start, last[lane], piece, chart_.cells() + piece.place + lane, adds);
     });
-    return sound & (!frame_.skewed || table.positions < 3 || are_numbers(from, last + 1));  // not all was read
+    if (frame_.skewed && table.positions == 3)  // not all was read
+      for (int lane = 0; lane < count_; ++lane) unsound_[lane] |= !are_numbers(from[lane], last[lane] + 1);
+  }
+
+  // Those of a sentence up to its last node. Returns whether all are numbers.
+  bool read(const Score& score, const T* row, int last, const Piece& piece, T* to, bool adds) const {
+    const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
+    const ptrdiff_t step = piece.step;
+    for (int n = 0; n < there; ++n) to[n * step] = adds ? to[n * step] + unit_ * row[n] : unit_ * row[n];
+    for (int n = there; n < piece.size; ++n) to[n * step] = -kInf<T>;
+    if (!score.arcs) return are_numbers(row, row + there);
+    if (!there) return true;
+    to[0] = to[piece.one * step] = -kInf<T>;
+    return are_numbers(row + 1, row + piece.one) & are_numbers(row + piece.one + 1, row + there);
   }
 
   // Scores of three positions, of so many nodes.
