@@ -29,7 +29,7 @@ STATES = {
     **{f"{last}{Q}": State("*0", Q, last) for last in ("rd", "re") for Q in (0, 1)},
     **{name: State("*", 0, "l") for name in ("l", "la")},
     "lb": State("*", 1, "l"),
-    "lb'": State("", 1, "l"),
+    "lb'": State("", 1, "l"),  # for the next arc of its step alone
     **{name: State("0", 0, "l") for name in ("l0", "la0")},
     **{name: State("0", 1, "l") for name in ("lb0", "ld0")},
     "lxb": State("0", 1, "lx"),

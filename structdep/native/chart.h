@@ -215,7 +215,7 @@ class Chart {
     const Lanes lanes{frame_.sentences, (nodes_ - (end - start)) * frame_.sentences};
     for (Loops<T>& loops : products_) {
       loops.share = shares() + home.share_at(start, end) - home.at(start, end);
-      pull(loops, lanes);
+      share_by_reading(loops, lanes);
     }
   }
 
