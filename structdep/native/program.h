@@ -51,6 +51,7 @@ struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
+  int narrowest;                  // the least width of what rules conclude: what is narrower is an axiom
   std::vector<Region> cells, axioms;
   bool assigned;
   std::vector<Product> products, rules;
@@ -186,6 +187,7 @@ class ProgramReader {
     result.passing = number() != 0;
     result.ruled = number() != 0;
     result.by_end = number() != 0;
+    result.narrowest = number();
     result.cells = list([this] { return region(); });
     result.axioms = list([this] { return region(); });
     result.assigned = number() != 0;

@@ -39,6 +39,9 @@ from structdep.rewriting import Fold, Term, summed_variables
 MOST_POSITIONS, MOST_FACTORS = 3, 8
 """Of items and scores, and of products: `chart.cc` knows no others."""
 
+MOST_WIDTH = 2**30
+"""Of spans: greater than any."""
+
 Numbers = list[int]
 
 
@@ -133,17 +136,38 @@ class Encoder:
             int(self.stored[symbol] == "="),
             int(ruled is not None),
             int(self.stored[symbol] == "R"),
+            self.narrowest(ruled),
             *listed([side, *self.nest(own, atom)] for side, own in cells),
             *listed([side, *self.nest(own, atom)] for axiom in axioms for side, own in self.axiom(axiom)),
             int(made is not None and self.is_assigned(made)),
             *listed(self.products(made)),
-            *listed(self.products(ruled, trace=True)),
+            *listed(self.steps(ruled)),
             *listed(self.readings.get(symbol, [])),
         ]
 
-    def products(self, fold: Fold | None, trace: bool = False) -> Iterator[Numbers]:
+    def products(self, fold: Fold | None) -> Iterator[Numbers]:
         if fold:
-            yield from (self.product(fold.conclusion, *variant, trace=trace) for variant in self.variants(fold))
+            yield from (self.product(fold.conclusion, *variant) for variant in self.variants(fold))
+
+    def steps(self, fold: Fold | None) -> Iterator[Numbers]:
+        """Its products, for conclusions that are there, and as wide as it can make them."""
+        if not fold:
+            return
+        conclusion, least = fold.conclusion, self.narrowest(fold)
+        for number, term, side, chosen, found in self.variants(fold):
+            held = Distances()
+            for (a, b), apart in self.known[conclusion.symbol, side].items():
+                held.demand(conclusion.positions[a], conclusion.positions[b], apart)
+            held.demand(*conclusion.span, least)
+            yield self.product(conclusion, number, term, side, chosen, found, held)
+
+    def narrowest(self, fold: Fold | None) -> int:
+        """The least width of what it concludes."""
+        if not fold:
+            return MOST_WIDTH
+        start, end = fold.conclusion.span
+        apart = (int(found.path(start.name, end.name)) for *_, found in self.variants(fold))
+        return min(apart, default=MOST_WIDTH) + end.shift - start.shift
 
     def cells(self, atom: Atom, side: int) -> Nest:
         """Where the item exists."""
@@ -199,13 +223,13 @@ class Encoder:
         side: int,
         chosen: Sequence[Placed],
         found: Distances,
-        trace: bool = False,
+        held: Distances | None = None,
     ) -> Numbers:
-        """A product of a conclusion on its side: its loops, and where its factors are."""
+        """A product of a conclusion on its side, of which so much may be held: its loops, and where its factors are."""
         summed = [name for name in summed_variables(conclusion, term) if name not in (ROOT, LAST)]
         third = third_of(conclusion)
         is_even, names, given = False, summed, [*ends_of(conclusion), *third]
-        if conclusion.positions and not trace:
+        if conclusion.positions and held is None:
             is_even, names, given = *_order(term, third, summed), ends_of(conclusion)
         slots = _slots(conclusion, summed)
         at = dict(chosen)
@@ -215,7 +239,7 @@ class Encoder:
             side,
             int(is_even),
             reading.side if reading else INNER,
-            *_nest(nest(found, given, names), slots),
+            *_nest(nest(found, given, names, held), slots),
             *listed(self.factor(atom, at.get(atom, 0), slots) for atom in term),
         ]
 

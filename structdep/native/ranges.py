@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
+from math import inf
 
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.rewriting import Fold
@@ -26,9 +27,11 @@ Ordered = Mapping[tuple[int, int], int]
 """For two of an item's positions that stand in this order, by number, their least distance."""
 Known = dict[tuple[Item | Score, int], Ordered]
 """That of each item on each side, as far as it can be derived."""
+Pair = tuple[str, str]
+"""Two variables, or `ROOT` or `LAST`."""
 
 
-class Distances(dict[tuple[str, str], int]):
+class Distances(dict[Pair, int]):
     """The least distance from one variable to another, closed under paths; absent where nothing is known."""
 
     def demand(self, start: Position, end: Position, least: int) -> None:
@@ -40,6 +43,10 @@ class Distances(dict[tuple[str, str], int]):
         """Whether one position never lies behind the other."""
         apart = 0 if start.name == end.name else self.get((start.name, end.name))
         return apart is not None and apart + end.shift >= start.shift
+
+    def path(self, start: str, end: str) -> float:
+        """The least distance, -inf where nothing is known."""
+        return 0 if start == end else self.get((start, end), -inf)
 
     def close(self) -> bool:
         """Adds what follows. Returns whether it can be met."""
@@ -151,27 +158,38 @@ class Nest:
     loops: tuple[Loop, ...]
 
 
-def nest(found: Distances, given: Sequence[str], names: Sequence[str]) -> Nest:
-    """The loops over some variables, from the outermost on, within what is `given` beside `ROOT` and `LAST`."""
+def nest(found: Distances, given: Sequence[str], names: Sequence[str], held: Distances | None = None) -> Nest:
+    """The loops over some variables, from the outermost on, within what is `given` beside `ROOT` and `LAST`.
+
+    What is `held` already is no condition on what is given.
+    """
     bound = [ROOT, LAST, *given]
-    conditions = [
-        (a, b, found[a, b])
-        for a, b in product(bound, bound)
-        if a != b and (a, b) in found and not (found[a, b] <= 0 and (a, b) in _obvious(given))
-    ]
+    held = Distances(_obvious(given) | (held or {}))
+    held.close()
+    told = {(a, b): found[a, b] for a, b in product(bound, bound) if a != b and (a, b) in found}
     loops = []
     for name in names:
         least = _strict(found, [u for u in bound if (u, name) in found], lambda u, v: (u, v), name)
         most = _strict(found, [u for u in bound if (name, u) in found], lambda u, v: (v, u), name)
         loops.append(Loop(name, tuple((u, found[u, name]) for u in least), tuple((u, -found[name, u]) for u in most)))
         bound.append(name)
-    return Nest(tuple(conditions), tuple(loops))
+    return Nest(tuple((a, b, least) for (a, b), least in _independent(told, held).items()), tuple(loops))
 
 
-def _obvious(given: Sequence[str]) -> set[tuple[str, str]]:
+def _independent(told: dict[Pair, int], held: Distances) -> dict[Pair, int]:
+    """Those of some least distances that follow neither from what is held, nor from another one with that."""
+    kept = dict(told)
+    for (a, b), least in told.items():
+        del kept[a, b]
+        ways = [held.path(a, b), *(held.path(a, c) + own + held.path(d, b) for (c, d), own in kept.items())]
+        if max(ways) < least:
+            kept[a, b] = least
+    return kept
+
+
+def _obvious(given: Sequence[str]) -> dict[Pair, int]:
     """The ends of a span, which come first among what is given, are nodes in order."""
-    ends = [ROOT, *given[:2], LAST]
-    return {(a, b) for number, a in enumerate(ends) for b in ends[number:]}
+    return dict.fromkeys(combinations([ROOT, *given[:2], LAST], 2), 0)
 
 
 def _strict(

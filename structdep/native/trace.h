@@ -243,18 +243,20 @@ class Sentence {
     return true;
   }
 
-  // On to the premises of the chosen product.
+  // On to the premises of the chosen product, but those that are too narrow to be concluded by rules.
   template <typename Use>
   void follow(Use use) {
     const std::vector<Loop>& loops = chosen_.product->nest.loops;
     for (size_t m = 0; m < loops.size(); ++m) nodes_.at[loops[m].slot] = chosen_.node[m];
     for (const Factor& factor : chosen_.product->factors) {
-      const std::vector<Place>& places = factor.places;
-      if (factor.is_item)
-        stack_.push_back({factor.number, factor.side, places[0].of(nodes_), places[1].of(nodes_),
-                          places.size() > 2 ? places[2].of(nodes_) : 0});
-      else
+      if (!factor.is_item) {
         use(factor, nodes_);
+        continue;
+      }
+      const std::vector<Place>& places = factor.places;
+      const int start = places[0].of(nodes_), end = places[1].of(nodes_);
+      if (end - start >= program_.items[factor.number].narrowest)
+        stack_.push_back({factor.number, factor.side, start, end, places.size() > 2 ? places[2].of(nodes_) : 0});
     }
   }
 
