@@ -79,6 +79,18 @@ def test_many_long_sentences_have_the_marginals_of_each_alone(system: DeductionS
         np.testing.assert_allclose(heads, jnp.isfinite(value[0]).astype(float), atol=1e-4)
 
 
+@needs_it
+def test_many_long_sentences_have_the_best_trees_of_each_alone() -> None:
+    system = sd.charts.mhk(4)
+    given = some(system, min(8 * (os.cpu_count() or 1), 64), words=100)
+    arguments = run_by_xla, system, sd.MaxPlus(), "best"
+    values, uses = native.run(*arguments, given.tables, given.lengths, None)
+    for place in (slice(m, m + 1) for m in range(0, len(values), 4)):
+        value, own = native.run(*arguments, {"arc": given.tables["arc"][place]}, given.lengths[place], None)
+        np.testing.assert_allclose(values[place], value, rtol=1e-6)
+        np.testing.assert_array_equal(uses["arc"][place], own["arc"])
+
+
 def spoilt(given: Problem, garbage: float) -> dict[str, jax.Array]:
     """The scores with this behind a sentence, and where no arc is."""
     masked = {name: jnp.isneginf(given.tables[name]) & ~jnp.isneginf(table) for name, table in given.given.items()}

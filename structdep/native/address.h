@@ -31,6 +31,7 @@ struct Home {
   int step(int start, int end) const { return find(rows, start * spans + end)->step; }
   ptrdiff_t at(int start, int end) const { return value.at(start, end) + find(rows, start * spans + end)->at; }
   ptrdiff_t share_at(int start, int end) const { return share.at(start, end) + find(share_rows, start * spans + end)->at; }
+  ptrdiff_t to_share(int start, int end) const { return share_at(start, end) - at(start, end); }
 
  protected:
   static const Row* find(const Row* rows, int span) {

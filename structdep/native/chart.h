@@ -5,13 +5,14 @@
 #include <memory>
 #include <vector>
 
+#include "ahead.h"
 #include "alternatives.h"
+#include "cells.h"
 #include "frame.h"
 #include "kernels.h"
 #include "memory.h"
 #include "preparation.h"
 #include "program.h"
-#include "readings.h"
 #include "sums.h"
 
 namespace structdep {
@@ -24,9 +25,10 @@ class Chart {
       : frame_(frame),
         nodes_(nodes),
         adds_(adds),
-        values_(value_pool, frame.size() + frame.of_one_span()),
-        products_(frame) {
-    if (adds) std::fill_n(cells() + frame.size(), frame.of_one_span(), T{0});
+        values_(value_pool, frame.size_with_sums()),
+        products_(frame),
+        ahead_(frame, nodes, adds) {
+    if (adds) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
   }
 
   const Frame& frame() const { return frame_; }
@@ -38,6 +40,7 @@ class Chart {
 
   void fill() {
     for (const Span& span : order()) {
+      if (frame_.large && ahead_.begins(span.end)) ahead_.fill(span.end, cells());
       Nodes nodes = at(span);
       for (const Family& family : frame_.families) {
         if (family.members.empty()) {
@@ -55,17 +58,20 @@ class Chart {
   void share() {
     const std::vector<Span> spans = order();
     for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
+      if (frame_.large && ahead_.ends(span->end)) ahead_.read(span->end, cells(), shares());
       fill_passing(*span);
       Nodes nodes = at(*span);
       for (auto family = frame_.families.rbegin(); family != frame_.families.rend(); ++family) {
         if (frame_.reads)
-          for (size_t m = family->first_made(); m < family->items.size(); ++m) read(family->items[m], nodes);
+          for (size_t m = family->first_made(); m < family->items.size(); ++m)
+            ahead_.read_rest(family->items[m], nodes, cells(), shares());
         if (family->members.empty()) {
           pull_back(family->items[0], nodes);
           continue;
         }
         for_each_side(*family, nodes, [&](const Sums<T>& sums) { sums.share(cells(), shares(), blocks_); });
       }
+      if (frame_.large && ahead_.begins(span->end)) ahead_.share(cells(), shares());
     }
   }
 
@@ -77,12 +83,6 @@ class Chart {
   }
 
  private:
-  static constexpr int kPieces = 16;  // of an item and a span: one for each side and axiom
-  struct Piece {  // cells at equal distances
-    ptrdiff_t first;
-    int size;
-    ptrdiff_t step;
-  };
   struct Span {
     int start, end;
   };
@@ -100,7 +100,7 @@ class Chart {
   Nodes at(Span span) {
     Nodes nodes;
     nodes.at[kLast] = nodes_ - 1, nodes.at[kStart] = span.start, nodes.at[kEnd] = span.end;
-    blocks_ = frame_.skewed ? ((nodes_ - span.end) * frame_.sentences + kLanes - 1) / kLanes : 1;
+    blocks_ = frame_.blocks(nodes);
     return nodes;
   }
 
@@ -118,84 +118,74 @@ class Chart {
       if (items()[item].passing) compute(item, nodes);
   }
 
-  // The cells of an item in these regions. Returns in how many pieces they lie.
-  int pieces(int number, const std::vector<Region>& regions, const Nodes& nodes, Piece* found) const {
-    const int start = nodes.at[kStart], end = nodes.at[kEnd];
-    int count = 0;
-    for (const Region& region : regions)
-      if (const Range thirds = region.thirds(nodes); thirds.size()) {
-        const Home& home = frame_.home(number, region.side);
-        const ptrdiff_t step = home.step(start, end);
-        found[count++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
-      }
-    return count;
-  }
-
-  template <typename Visit>
-  void for_each_cell(const Piece* pieces, int count, Visit visit) const {
-    for (int m = 0; m < count; ++m)
-      for (int n = 0; n < pieces[m].size; ++n)
-        for (int block = 0; block < blocks_; ++block) visit(pieces[m].first + n * pieces[m].step + block * kLanes);
+  Cells cells_of(int number, const std::vector<Region>& regions, const Nodes& nodes) const {
+    return Cells(frame_, number, regions, nodes);
   }
 
   void compute(int number, Nodes& nodes) {
     const Item& item = items()[number];
     T* const cells = this->cells();
-    Piece own[kPieces], given[kPieces];
-    const int count = pieces(number, item.cells, nodes, own);
-    if (!count) return;
+    const Cells own = cells_of(number, item.cells, nodes);
+    if (own.is_empty()) return;
     const auto clear = [&](ptrdiff_t at) { store(cells + at, all(-kInf<T>)); };
     if (!item.axioms.empty())
-      if (const int axioms = pieces(number, item.axioms, nodes, given)) {
-        for_each_cell(own, count, clear);
-        return for_each_cell(given, axioms, [&](ptrdiff_t at) { store(cells + at, Vec<T>{}); });
+      if (const Cells given = cells_of(number, item.axioms, nodes); !given.is_empty()) {
+        own.for_each(clear);
+        return given.for_each([&](ptrdiff_t at) { store(cells + at, Vec<T>{}); });
       }
-    products_.find(number, nodes, cells, nullptr);
-    if (count == 1 && Alternatives<T>::fit(products_)) {
+    products_.find(number, nodes, cells, nullptr, ahead_.width());
+    if (ahead_.width() && item.ahead) return go_on(own);
+    if (Alternatives<T>::fit(products_)) {
       const Alternatives<T> products(products_);
-      if (products.place() == own[0].first && products.size() == own[0].size)
+      if (own.are(products.size()) && products.place() == own.first())
         return adds_ ? products.template compute<true>(cells, blocks_) : products.template compute<false>(cells, blocks_);
     }
-    if (!(item.assigned && products_.size() == 1 && is_whole(own, count))) for_each_cell(own, count, clear);
+    if (!(item.assigned && products_.size() == 1 && is_whole(own))) own.for_each(clear);
     if (item.assigned) return run_all<Work::kAssign>();
-    adds_ ? add_up(own, count) : run_all<Work::kMax>();
+    adds_ ? add_up(own) : run_all<Work::kMax>();
   }
 
   // Whether the only product has a value in all of these cells.
-  bool is_whole(const Piece* own, int count) const {
+  bool is_whole(const Cells& own) const {
     const Loops<T>& loops = *products_.begin();
-    return count == 1 && own->size == 1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]);
+    return own.are(1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]));
   }
 
   // The sum of its products. Sums of exponentials, relative to values so far, are 0 before and after.
-  void add_up(const Piece* own, int count) {
-    T *const cells = this->cells(), *const sum = cells + frame_.size() - own[0].first;
-    run_all<Work::kSum>(sum);
-    for_each_cell(own, count, [&](ptrdiff_t at) {
-      add(cells + at, log2(load(sum + at)));
-      store(sum + at, Vec<T>{});
-    });
+  void add_up(const Cells& own) {
+    T* const sums = sums_of(own);
+    run_all<Work::kSum>(sums);
+    add_logarithms(own, cells(), sums);
   }
+
+  // With those that are left, where there are values of others.
+  void go_on(const Cells& own) {
+    if (!products_.size()) return;
+    if (!adds_) return run_all<Work::kMax>();
+    T* const sums = sums_of(own);
+    own.for_each([&](ptrdiff_t at) { store(sums + at, where<T>(load(cells() + at) > -kInf<T>, all(T{1}))); });
+    add_up(own);
+  }
+
+  T* sums_of(const Cells& own) const { return cells() + frame_.sums(0) - own.first(); }
 
   void pull_back(int number, Nodes& nodes) {
     const Item& item = items()[number];
-    Piece own[kPieces], given[kPieces];
-    const int count = pieces(number, item.cells, nodes, own);
-    if (!count) return;
-    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    const Cells own = cells_of(number, item.cells, nodes);
+    if (own.is_empty()) return;
     const Home& home = frame_.home(number, item.cells[0].side);
-    T* const shares = this->shares() + home.share_at(start, end) - home.at(start, end);
-    if (!home.has_outside && are_zero(shares, own, count)) return;
-    if (item.axioms.empty() || !pieces(number, item.axioms, nodes, given)) share_out(number, nodes, shares);
-    for_each_cell(own, count, [&](ptrdiff_t at) {
-      if (home.has_outside) keep_outside(load(shares + at), cells() + at, home.to_outside);
-      store(shares + at, Vec<T>{});
-    });
+    T* const shares = this->shares() + home.to_share(nodes.at[kStart], nodes.at[kEnd]);
+    if (home.has_outside)
+      own.for_each([&](ptrdiff_t at) { keep_outside(load(shares + at), cells() + at, home.to_outside); });
+    else if (are_zero(shares, own))
+      return;
+    if (item.axioms.empty() || cells_of(number, item.axioms, nodes).is_empty()) share_out(number, nodes, home, shares);
+    own.for_each([&](ptrdiff_t at) { store(shares + at, Vec<T>{}); });
   }
 
-  bool are_zero(const T* shares, const Piece* own, int count) const {
+  bool are_zero(const T* shares, const Cells& own) const {
     Mask<T> any{};
-    for_each_cell(own, count, [&](ptrdiff_t at) { any |= load(shares + at) != 0; });
+    own.for_each([&](ptrdiff_t at) { any |= load(shares + at) != 0; });
     return none<T>(any);
   }
 
@@ -205,22 +195,9 @@ class Chart {
     store(value + to_outside, share > 0 ? outside : all(-kInf<T>));
   }
 
-  // Adds to the derivatives by an item what comes from products that read it with what is narrower, and to those by that.
-  void read(int number, Nodes& nodes) {
-    if (items()[number].readings.empty()) return;
-    products_.find_readings(number, nodes, cells(), shares());
-    if (!products_.size()) return;
-    const int start = nodes.at[kStart], end = nodes.at[kEnd];
-    const Home& home = frame_.home(number, kInner);
-    const Lanes lanes{frame_.sentences, (nodes_ - (end - start)) * frame_.sentences};
-    for (Loops<T>& loops : products_) {
-      loops.share = shares() + home.share_at(start, end) - home.at(start, end);
-      share_by_reading(loops, lanes);
-    }
-  }
-
-  void share_out(int number, Nodes& nodes, const T* shares) {
-    products_.find(number, nodes, cells(), this->shares());
+  void share_out(int number, Nodes& nodes, const Home& home, const T* shares) {
+    products_.find(number, nodes, cells(), this->shares(), ahead_.width());
+    if (home.has_outside) return run_all<Work::kOutside>(nullptr, cells() + home.to_outside);
     if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share(cells(), shares, blocks_);
     return items()[number].assigned ? run_all<Work::kPass>(nullptr, shares) : run_all<Work::kShare>(nullptr, shares);
   }
@@ -239,6 +216,7 @@ class Chart {
   Room<T> values_;
   std::unique_ptr<Room<T>> shares_;
   Preparation<T> products_;  // of the current item at its span
+  Ahead<T> ahead_;
   int blocks_ = 1;
 };
 

@@ -20,9 +20,15 @@ namespace structdep {
 
 class Frame {
  public:
-  // To be traced, charts keep all items that rules name; to be differentiated, those that take long to compute.
-  Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated, bool reads)
-      : program(std::move(given)), nodes(nodes), sentences(sentences), skewed(skewed), reads(reads) {
+  // To be traced, charts keep all items that rules name; to be differentiated, those that take long to compute. Large are
+  // those that fit no cache.
+  Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated, bool large)
+      : program(std::move(given)),
+        nodes(nodes),
+        sentences(sentences),
+        skewed(skewed),
+        large(large),
+        reads(large && differentiated) {
     row_ = whole_vectors(nodes);
     plane_ = nodes * row_;
     cells_[kOneSpan] = row_;
@@ -35,6 +41,7 @@ class Frame {
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
       item.passing &= !(traced && item.ruled) && !(differentiated && (has_sums(item) || item.products.size() > 1));
+      item.ahead = large && can_be_ahead(item);
       lay_out(item, lent, is_wider[&item - program.items.data()]);
     }
     for (Product& product : program.goal) resolve(product);
@@ -48,19 +55,30 @@ class Frame {
 
   Program program;
   const int nodes, sentences;  // of a sentence, and beside each other
-  const bool skewed, reads;    // whether derivatives by items that have readings are found by these
+  const bool skewed, large;
+  const bool reads;            // whether derivatives by items that have readings are found by these
   std::vector<Home> tables;
   std::vector<Family> families;  // in the order in which they can be computed
 
+  static constexpr int kWidths = 4;  // that are joined at once to what is narrower
+
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
-  size_t of_one_span() const { return cells_[kOneSpan] + kLanes; }  // between cells of an item at most
+  // Behind these, room for the sums of a span, for each of some; and all of it.
+  size_t sums(int span) const { return size() + span * (cells_[kOneSpan] + kLanes); }
+  size_t size_with_sums() const { return sums(large ? kWidths : 1); }
+
+  // How many vectors lie beside each other at a span.
+  int blocks(const Nodes& nodes) const {
+    return skewed ? ((nodes.at[kLast] + 1 - nodes.at[kEnd]) * sentences + kLanes - 1) / kLanes : 1;
+  }
 
   const Home& home(int number, int side) const { return homes_[number * kSides + side]; }  // of an item
 
  private:
   static constexpr int kSides = 3;
-  static constexpr int kOneSpan = 4;  // beside the kinds of items with three positions: those that are kept at one span
+  // Beside the kinds of items with three positions: those that are kept at one span, or at some.
+  static constexpr int kOneSpan = 4, kSomeSpans = 5;
 
   // Room for cells at so many nodes, in all sentences.
   int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }
@@ -70,6 +88,12 @@ class Frame {
     return std::any_of(item.products.begin(), item.products.end(), [&](const Product& product) {
       return std::any_of(product.nest.loops.begin(), product.nest.loops.end(), is_sum);
     });
+  }
+
+  static bool can_be_ahead(const Item& item) {
+    const auto joins = [](const Product& product) { return product.beyond != kInner; };
+    return item.positions == 3 && !item.assigned && item.axioms.empty() &&
+           std::any_of(item.products.begin(), item.products.end(), joins);
   }
 
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
@@ -98,14 +122,18 @@ class Frame {
 
   // By the width, the distance of the third position from the first, and the first.
   void list_widths() {
-    for (const int kind : {0, kOneSpan}) rows_[kind].resize(nodes * nodes);
+    for (const int kind : {0, kOneSpan, kSomeSpans}) rows_[kind].resize(nodes * nodes);
+    const auto row = [&](int width) { return whole_vectors(nodes - width); };
+    for (int width = 0; width < nodes; ++width) cells_[kOneSpan] = std::max(cells_[kOneSpan], (width + 1) * row(width));
+    cells_[kSomeSpans] = kWidths * cells_[kOneSpan];
     for (int width = 0; width < nodes; ++width) {
-      const int step = whole_vectors(nodes - width), size = (width + 1) * step;
+      const int step = row(width), some = width % kWidths * cells_[kOneSpan];
       for (int start = 0; start < nodes - width; ++start) {
         const int span = start * nodes + start + width;
-        rows_[0][span] = {cells_[0] - start * step, step}, rows_[kOneSpan][span] = {-start * step, step};
+        rows_[0][span] = {cells_[0] - start * step, step};
+        rows_[kOneSpan][span] = {-start * step, step}, rows_[kSomeSpans][span] = {some - start * step, step};
       }
-      cells_[0] += size, cells_[kOneSpan] = std::max(cells_[kOneSpan], size);
+      cells_[0] += (width + 1) * step;
     }
   }
 
@@ -131,24 +159,25 @@ class Frame {
     for (int side = 0; side < kSides; ++side) {
       Home own;
       size_t size = size_, share_size = share_size_;
-      own.value = lay_out(item, side, item.passing, size);
-      own.share = lay_out(item, side, item.passing || lent, share_size);
+      const int kept = kind_of(item), values = !item.passing ? kept : item.ahead ? kSomeSpans : kOneSpan;
+      const int shares = item.passing || lent ? kOneSpan : kept;
+      own.value = lay_out(item, side, values, size), own.share = lay_out(item, side, shares, share_size);
       if (item.positions == 3) {
-        own.rows = rows_[item.passing ? kOneSpan : kind_of(item)].data(), own.spans = nodes;
-        own.share_rows = rows_[item.passing || lent ? kOneSpan : kind_of(item)].data();
+        own.rows = rows_[values].data(), own.share_rows = rows_[shares].data(), own.spans = nodes;
       }
       own.has_outside = has_outside;
-      if (has_outside && !lent) own.to_outside = lay_out(item, side, false, size).base - own.value.base;
+      if (has_outside && !lent) own.to_outside = lay_out(item, side, kept, size).base - own.value.base;
       homes_.push_back(own);
       if (side == kSides - 1) size_ = size, share_size_ = share_size;
     }
   }
 
-  Box lay_out(const Item& item, int side, bool one_span, size_t& size) const {
+  Box lay_out(const Item& item, int side, int kind, size_t& size) const {
+    const bool one_span = kind == kOneSpan;
     const ptrdiff_t start = !one_span * row_, end = !one_span * kLanes;
     if (item.positions == 2 && skewed) return take(size, one_span ? row_ : plane_, {0, {sentences - start, start, 0}});
     if (item.positions == 2) return take(size, one_span ? kLanes : plane_, {0, {start, end, 0}});
-    const int cells = cells_[one_span ? kOneSpan : kind_of(item)];
+    const int cells = cells_[kind];
     if (skewed) return take(size, cells, {0, {sentences, 0, 0}});
     if (side == kInner) return take(size, cells, {0, {-kLanes, 0, 0}});
     if (side == kBefore) return take(size, cells, {});
@@ -198,8 +227,8 @@ class Frame {
   ptrdiff_t row_, plane_;
   size_t size_ = 0, share_size_ = 0;
   std::vector<Home> homes_;
-  std::vector<Row> rows_[kOneSpan + 1];  // of each kind of items with three positions
-  int cells_[kOneSpan + 1] = {};         // how many they have
+  std::vector<Row> rows_[kSomeSpans + 1];  // of each kind of items with three positions
+  int cells_[kSomeSpans + 1] = {};         // how many they have
 };
 
 }  // namespace structdep

@@ -78,13 +78,14 @@ class Rules {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
     while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
-    const bool reads = shifts_ && differentiated && numbers * beside > kMost / 2;
+    const bool large = shifts_ && numbers * beside > kNear;
     return frames_.get({nodes, beside, traced, differentiated},
-                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated, reads); });
+                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated, large); });
   }
 
  private:
   static constexpr double kMost = 3e5 * kLanes;  // numbers of all tables that are read again and again
+  static constexpr double kNear = 8e5;             // of those that a core's cache has room for
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;

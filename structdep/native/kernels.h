@@ -14,7 +14,7 @@ constexpr int kBeside = 4;   // rows that are joined to one at once
 constexpr int kBlocks = 16;  // vectors of each of them at once: as they lie in memory, one after the other
 constexpr int kAhead = 6;    // nodes for which memory is asked in advance
 
-enum class Work { kAssign, kMax, kSum, kShare, kPass };
+enum class Work { kAssign, kMax, kSum, kShare, kOutside, kPass };
 
 // The product of the factors that stay the same in the inner loop.
 template <typename F, typename T, typename R>
@@ -96,18 +96,20 @@ STRUCTDEP_INLINE Vec<T> whole(const T* value, Vec<T> share) {
   return share == 0 ? all(kInf<T>) : load(value);
 }
 
-// Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight.
-template <bool kWhole, typename F, typename T, typename R>
+// Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight, as its
+// share or what is outside of it tells.
+template <Work kWork, typename F, typename T, typename R>
 STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
   const Vec<T> rest = fixed<F>(loops, run);
   const T *const value = loops.value + run.place, *const own = loops.share + run.place;
-  if (!loops.along && none<T>(load(own) != 0)) return;
+  if (kWork != Work::kOutside && !loops.along && none<T>(load(own) != 0)) return;
   T* to[R::kSize];
   for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<T*>(run.factor[f]) + loops.walk[f].to_share;
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
     Vec<T> weight = load(own + m * loops.step);
-    if (!kWhole) weight *= exp2(times<F>(loops, run, m, rest) - whole(value + m * loops.step, weight));
+    if (kWork == Work::kShare) weight *= exp2(times<F>(loops, run, m, rest) - whole(value + m * loops.step, weight));
+    if (kWork == Work::kOutside) weight = exp2(times<F>(loops, run, m, rest) + weight);
     for (int f = 0; f < F::varying(loops); ++f) add(to[f] + m * run.step[f], weight);
     total += weight;
   }
@@ -123,8 +125,7 @@ STRUCTDEP_INLINE void inner(const Loops<T>& loops, const R& run) {
   }
   if constexpr (kWork == Work::kMax) maximize<F>(loops, run);
   if constexpr (kWork == Work::kSum) sum<F>(loops, run);
-  if constexpr (kWork == Work::kShare) share<false, F>(loops, run);
-  if constexpr (kWork == Work::kPass) share<true, F>(loops, run);
+  if constexpr (kWork >= Work::kShare) share<kWork, F>(loops, run);
 }
 
 // Rows that are joined to the same conclusions, each where it has some, for so many vectors beside each other.
@@ -164,10 +165,12 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int blo
           if (has(b)) sum += exp2(term[b] - reference);
         store(loops.sum + own, sum);
       } else {
-        const Vec<T> share = load(loops.share + own), reference = whole(loops.value + own, share);
+        const Vec<T> share = load(loops.share + own);
+        const Vec<T> outside = kWork == Work::kOutside ? share : -whole(loops.value + own, share);
         for (int b = 0; b < kBeside; ++b) {
           if (!has(b)) continue;
-          const Vec<T> weight = exp2(rest[block][b] + load(from[b] + block * kLanes) - reference) * share;
+          Vec<T> weight = exp2(rest[block][b] + load(from[b] + block * kLanes) + outside);
+          if (kWork == Work::kShare) weight *= share;
           add(const_cast<T*>(from[b]) + block * kLanes + to_share, weight);
           total[block][b] += weight;
         }
@@ -185,7 +188,7 @@ STRUCTDEP_INLINE void inner_beside(const Loops<T>& loops, const R* runs, int blo
     for (int m = first; m <= last; ++m) join(m, [](int) { return true; });
     some(last + 1, end);
   }
-  if constexpr (kWork == Work::kShare)
+  if constexpr (kWork >= Work::kShare)
     for (int b = 0; b < kBeside; ++b)
       for (int f = 1; f < F::factors(loops); ++f)
         for (int block = 0; block < blocks; ++block)
@@ -241,7 +244,7 @@ void middle_alone(const Loops<T>& loops, int blocks) {
         run.factor[f] = loops.walk[f].of(node) + block;
         const T* const next = loops.walk[f].of(ahead) + block;
         __builtin_prefetch(next);
-        if constexpr (kWork == Work::kShare || kWork == Work::kPass) __builtin_prefetch(next + loops.walk[f].to_share, 1);
+        if constexpr (kWork >= Work::kShare) __builtin_prefetch(next + loops.walk[f].to_share, 1);
       }
       inner<kWork, F>(loops, run);
     }

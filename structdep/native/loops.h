@@ -41,7 +41,7 @@ struct Loops {
   bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
   ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
-  int side;                       // of a reading
+  int width, side;                // of the span that they are found at; of a reading
   ptrdiff_t place;                // of the conclusion at node 0
   T *value, *sum;  // of conclusions: the greatest product, then their sum, and the sum of exponentials relative to that
   const T* share;  // the derivative by conclusions

@@ -50,6 +50,7 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
+  bool ahead = false;             // whether spans of some widths are joined at once to what is narrower, in a frame
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
   int narrowest;                  // the least width of what rules conclude: what is narrower is an axiom
   std::vector<Region> cells, axioms;
