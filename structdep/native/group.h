@@ -74,7 +74,13 @@ template <typename T>
 class Group {
  public:
   Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count)
-      : batch_(batch), frame_(frame), sentences_(sentences), count_(count), nodes_(longest()), chart_(frame, nodes_, batch.adds) {}
+      : batch_(batch),
+        frame_(frame),
+        sentences_(sentences),
+        count_(count),
+        nodes_(longest()),
+        chart_(frame, nodes_, batch.adds),
+        sentence_(chart_) {}
 
   void parse() {
     read();
@@ -152,12 +158,19 @@ class Group {
   bool read(const Score& score, const T* row, int last, const Piece& piece, T* to, bool adds) const {
     const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
     const ptrdiff_t step = piece.step;
-    for (int n = 0; n < there; ++n) to[n * step] = adds ? to[n * step] + unit_ * row[n] : unit_ * row[n];
-    for (int n = there; n < piece.size; ++n) to[n * step] = -kInf<T>;
+    copy(row, there, unit_, adds, to, step);
+    for (int n = there, size = piece.size; n < size; ++n) to[n * step] = -kInf<T>;
     if (!score.arcs) return are_numbers(row, row + there);
     if (!there) return true;
     to[0] = to[piece.one * step] = -kInf<T>;
     return are_numbers(row + 1, row + piece.one) & are_numbers(row + piece.one + 1, row + there);
+  }
+
+  static void copy(const T* from, int size, T unit, bool adds, T* to, ptrdiff_t step) {
+    if (!adds)
+      for (int n = 0; n < size; ++n) to[n * step] = unit * from[n];
+    else
+      for (int n = 0; n < size; ++n) to[n * step] += unit * from[n];
   }
 
   // Scores of three positions, of so many nodes.
@@ -186,8 +199,8 @@ class Group {
 
   void finish(int lane) {
     const int length = batch_.length(sentences_[lane]);
-    Sentence<T> sentence(chart_, lane, length);
-    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : sentence.value(batch_.adds);
+    sentence_.turn_to(lane, length);
+    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : sentence_.value(batch_.adds);
     for (const int64_t result : batch_.results[sentences_[lane]]) {
       batch_.values[result] = value / unit_;
       for (size_t score = 0; score < batch_.uses.size(); ++score)
@@ -197,19 +210,19 @@ class Group {
         std::fill_n(heads, batch_.words, 0);
         std::fill_n(heads, length, std::isfinite(value) ? 0 : -1);
       }
-      if (std::isfinite(value) && batch_.want >= kBest) trace(sentence, result);
+      if (std::isfinite(value) && batch_.want >= kBest) trace(result);
     }
-    if (std::isfinite(value) && batch_.want == kUses) sentence.share(value, chart_.shares() + lane);
+    if (std::isfinite(value) && batch_.want == kUses) sentence_.share(value, chart_.shares() + lane);
   }
 
-  void trace(Sentence<T>& sentence, int64_t result) const {
+  void trace(int64_t result) {
     std::unique_ptr<Random> random;
     if (batch_.want == kSample) {
       const uint32_t* const seed = batch_.seeds.data + 2 * batch_.seeds.rows.of(result);
       random = std::make_unique<Random>(uint64_t{seed[0]} << 32 | seed[1]);
     }
     int32_t* const heads = batch_.heads + batch_.words * result;
-    sentence.trace(random.get(), [&](const Factor& factor, const Nodes& nodes) {
+    sentence_.trace(random.get(), [&](const Factor& factor, const Nodes& nodes) {
       if (batch_.heads) {
         if (batch_.has_arcs[factor.number]) heads[factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
         return;
@@ -250,6 +263,7 @@ class Group {
   const int count_, nodes_;
   const T unit_ = batch_.adds ? T(1.4426950408889634) : T(1);  // of scores in charts: logarithms of what is added have base 2
   Chart<T> chart_;
+  Sentence<T> sentence_;  // that is looked at
   bool unsound_[kLanes] = {};
 };
 

@@ -52,7 +52,7 @@ struct Item {
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
   bool ahead = false;             // whether spans of some widths are joined at once to what is narrower, in a frame
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
-  int narrowest;                  // the least width of what rules conclude: what is narrower is an axiom
+  int narrowest, widest_axiom;    // the least width of what rules conclude, and the most of axioms
   std::vector<Region> cells, axioms;
   bool assigned;
   std::vector<Product> products, rules;
@@ -189,6 +189,7 @@ class ProgramReader {
     result.ruled = number() != 0;
     result.by_end = number() != 0;
     result.narrowest = number();
+    result.widest_axiom = number();
     result.cells = list([this] { return region(); });
     result.axioms = list([this] { return region(); });
     result.assigned = number() != 0;

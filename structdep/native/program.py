@@ -137,6 +137,7 @@ class Encoder:
             int(ruled is not None),
             int(self.stored[symbol] == "R"),
             self.narrowest(ruled),
+            max(map(self.width, axioms), default=-1),
             *listed([side, *self.nest(own, atom)] for side, own in cells),
             *listed([side, *self.nest(own, atom)] for axiom in axioms for side, own in self.axiom(axiom)),
             int(made is not None and self.is_assigned(made)),
@@ -168,6 +169,12 @@ class Encoder:
         start, end = fold.conclusion.span
         apart = (int(found.path(start.name, end.name)) for *_, found in self.variants(fold))
         return min(apart, default=MOST_WIDTH) + end.shift - start.shift
+
+    @staticmethod
+    def width(axiom: Atom) -> int:
+        """That of its span, the most if it varies."""
+        start, end = axiom.span
+        return end.shift - start.shift if start.name == end.name else MOST_WIDTH
 
     def cells(self, atom: Atom, side: int) -> Nest:
         """Where the item exists."""

@@ -1,4 +1,4 @@
-// From a filled chart down: a best derivation of one sentence, or one drawn at random.
+// From filled charts down: a best derivation of one sentence after the other, or some drawn at random.
 #pragma once
 
 #include <algorithm>
@@ -45,10 +45,10 @@ STRUCTDEP_INLINE void for_each(const Nest& nest, size_t loops, Nodes& nodes, Vis
 template <typename T>
 class Sentence {
  public:
-  Sentence(const Chart<T>& chart, int lane, int words)
-      : frame_(chart.frame()), program_(frame_.program), cells_(chart.cells() + lane) {
-    nodes_.at[kLast] = words + program_.last;
-  }
+  explicit Sentence(const Chart<T>& chart) : frame_(chart.frame()), program_(frame_.program), chart_(chart.cells()) {}
+
+  // Turns to that in a lane, with so many words.
+  void turn_to(int lane, int words) { cells_ = chart_ + lane, nodes_.at[kLast] = words + program_.last; }
 
   T value(bool adds) {
     T best = -kInf<T>, sum = 0;
@@ -71,14 +71,13 @@ class Sentence {
     const auto step = [&](const std::vector<Product>& products, int side, T value) {
       if (random ? draw(products, side, *random) : find_best(products, side, value)) follow(use);
     };
-    stack_.reserve(4 * nodes_.at[kLast]);
     step(program_.goal, kInner, kInf<T>);
     while (!stack_.empty()) {
       const Cell cell = stack_.back();
       stack_.pop_back();
       nodes_.at[kStart] = cell.start, nodes_.at[kEnd] = cell.end, nodes_.at[kThird] = cell.third;
       const Item& item = program_.items[cell.item];
-      if (Chart<T>::is_axiom(item, cell.side, nodes_)) continue;
+      if (cell.end - cell.start <= item.widest_axiom && Chart<T>::is_axiom(item, cell.side, nodes_)) continue;
       step(item.rules, cell.side, item.rules.size() > 1 ? value_of(cell) : kInf<T>);
     }
   }
@@ -262,10 +261,11 @@ class Sentence {
 
   const Frame& frame_;
   const Program& program_;
-  const T* const cells_;  // of this sentence
-  Nodes nodes_;           // of what is looked at
+  const T* const chart_;
+  const T* cells_ = nullptr;  // of this sentence
+  Nodes nodes_;               // of what is looked at
   Choice chosen_;
-  bool found_ = false;    // whether no other product is greater
+  bool found_ = false;        // whether no other product is greater
   std::vector<Cell> stack_;
   std::vector<T> values_;
   std::vector<std::pair<Choice, int>> lines_;  // with their sizes
