@@ -18,22 +18,20 @@ class Ahead {
  public:
   Ahead(const Frame& frame, int nodes, bool adds) : frame_(frame), nodes_(nodes), adds_(adds), products_(frame) {}
 
-  // The narrowest of the widths that were last joined so: 0 where nothing is narrower.
-  int width() const { return width_; }
+  // The narrowest of the widths at which an item was last joined so: 0 where it was not.
+  int width(const Item& item) const { return item.ahead ? width_ : 0; }
 
-  // Whether a width is the narrowest, or the widest, of those that are joined at once.
-  static bool begins(int width) { return width % Frame::kWidths == 0; }
-  bool ends(int width) const { return begins(width + 1) || width + 1 == nodes_; }
-
-  // Values of spans of this width and of the next, as far as they come from what is narrower than this.
+  // Before spans of a width, if that is the narrowest of some: values of all of these, as far as they come from what is
+  // narrower.
   void fill(int width, T* cells) {
+    if (!begins(width)) return;
     width_ = width;
     if (!width) return;
     for (size_t number = 0; number < items().size(); ++number) {
       const Item& item = items()[number];
       if (!item.ahead) continue;
       const auto own = [&](const Nodes& nodes) { return Cells(frame_, number, item.cells, nodes); };
-      for_each_span([&](Nodes& nodes) { own(nodes).for_each([&](ptrdiff_t at) { store(cells + at, all(-kInf<T>)); }); });
+      for_each_span([&](Nodes& nodes) { store_all(own(nodes), cells, -kInf<T>); });
       for_each_product(item, number, cells, nullptr, [&](Loops<T>& loops) {
         loops.sum = sums(number, loops.width, cells);
         adds_ ? execute<Work::kSum>(loops, blocks(loops)) : execute<Work::kMax>(loops, blocks(loops));
@@ -42,9 +40,10 @@ class Ahead {
     }
   }
 
-  // From what is outside of those spans to the derivatives by what is narrower.
-  void share(T* cells, T* shares) {
-    if (!width_) return;
+  // After spans of a width, if that is the narrowest of some: from what is outside of all of these to the derivatives by
+  // what is narrower.
+  void share(int width, T* cells, T* shares) {
+    if (!begins(width) || !width) return;
     for (size_t number = 0; number < items().size(); ++number)
       if (items()[number].ahead)
         for_each_product(items()[number], number, cells, shares, [&](Loops<T>& loops) {
@@ -53,9 +52,11 @@ class Ahead {
         });
   }
 
-  // The derivatives by what is up to so wide, as far as they come from what is wider than all of the widths.
-  void read(int widest, T* cells, T* shares) {
-    width_ = widest - widest % Frame::kWidths;
+  // Before spans of a width, if that is the widest of some: the derivatives by all of these, as far as they come from what
+  // is wider.
+  void read(int width, T* cells, T* shares) {
+    if (!frame_.large || !(begins(width + 1) || width + 1 == nodes_)) return;
+    width_ = width - width % Frame::kWidths;
     const int wider = width_ + Frame::kWidths;
     for (size_t number = 0; number < items().size(); ++number)
       for (const Reading& reading : items()[number].readings) {
@@ -76,6 +77,8 @@ class Ahead {
   }
 
  private:
+  bool begins(int width) const { return frame_.large && width % Frame::kWidths == 0; }
+
   const std::vector<Item>& items() const { return frame_.program.items; }
 
   Nodes at(int width) const {

@@ -46,6 +46,12 @@ class Cells {
   Piece pieces_[kMost];
 };
 
+// The same number in all of them, and in what lies beside each.
+template <typename T>
+void store_all(const Cells& own, T* values, T x) {
+  own.for_each([&](ptrdiff_t at) { store(values + at, all(x)); });
+}
+
 // Sums of exponentials become part of the values that they are relative to, and are 0 again.
 template <typename T>
 void add_logarithms(const Cells& own, T* values, T* sums) {

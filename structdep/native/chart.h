@@ -40,7 +40,7 @@ class Chart {
 
   void fill() {
     for (const Span& span : order()) {
-      if (frame_.large && ahead_.begins(span.end)) ahead_.fill(span.end, cells());
+      ahead_.fill(span.end, cells());
       Nodes nodes = at(span);
       for (const Family& family : frame_.families) {
         if (family.members.empty()) {
@@ -58,7 +58,7 @@ class Chart {
   void share() {
     const std::vector<Span> spans = order();
     for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
-      if (frame_.large && ahead_.ends(span->end)) ahead_.read(span->end, cells(), shares());
+      ahead_.read(span->end, cells(), shares());
       fill_passing(*span);
       Nodes nodes = at(*span);
       for (auto family = frame_.families.rbegin(); family != frame_.families.rend(); ++family) {
@@ -71,7 +71,7 @@ class Chart {
         }
         for_each_side(*family, nodes, [&](const Sums<T>& sums) { sums.share(cells(), shares(), blocks_); });
       }
-      if (frame_.large && ahead_.begins(span->end)) ahead_.share(cells(), shares());
+      ahead_.share(span->end, cells(), shares());
     }
   }
 
@@ -118,29 +118,23 @@ class Chart {
       if (items()[item].passing) compute(item, nodes);
   }
 
-  Cells cells_of(int number, const std::vector<Region>& regions, const Nodes& nodes) const {
-    return Cells(frame_, number, regions, nodes);
-  }
-
   void compute(int number, Nodes& nodes) {
     const Item& item = items()[number];
     T* const cells = this->cells();
-    const Cells own = cells_of(number, item.cells, nodes);
+    const Cells own(frame_, number, item.cells, nodes);
     if (own.is_empty()) return;
-    const auto clear = [&](ptrdiff_t at) { store(cells + at, all(-kInf<T>)); };
-    if (!item.axioms.empty())
-      if (const Cells given = cells_of(number, item.axioms, nodes); !given.is_empty()) {
-        own.for_each(clear);
-        return given.for_each([&](ptrdiff_t at) { store(cells + at, Vec<T>{}); });
-      }
-    products_.find(number, nodes, cells, nullptr, ahead_.width());
-    if (ahead_.width() && item.ahead) return go_on(own);
+    if (const Cells given(frame_, number, item.axioms, nodes); !given.is_empty()) {
+      store_all(own, cells, -kInf<T>);
+      return store_all(given, cells, T{0});
+    }
+    products_.find(number, nodes, cells, nullptr, ahead_.width(item));
+    if (ahead_.width(item)) return go_on(own);
     if (Alternatives<T>::fit(products_)) {
       const Alternatives<T> products(products_);
       if (own.are(products.size()) && products.place() == own.first())
         return adds_ ? products.template compute<true>(cells, blocks_) : products.template compute<false>(cells, blocks_);
     }
-    if (!(item.assigned && products_.size() == 1 && is_whole(own))) own.for_each(clear);
+    if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, -kInf<T>);
     if (item.assigned) return run_all<Work::kAssign>();
     adds_ ? add_up(own) : run_all<Work::kMax>();
   }
@@ -171,7 +165,7 @@ class Chart {
 
   void pull_back(int number, Nodes& nodes) {
     const Item& item = items()[number];
-    const Cells own = cells_of(number, item.cells, nodes);
+    const Cells own(frame_, number, item.cells, nodes);
     if (own.is_empty()) return;
     const Home& home = frame_.home(number, item.cells[0].side);
     T* const shares = this->shares() + home.to_share(nodes.at[kStart], nodes.at[kEnd]);
@@ -179,8 +173,8 @@ class Chart {
       own.for_each([&](ptrdiff_t at) { keep_outside(load(shares + at), cells() + at, home.to_outside); });
     else if (are_zero(shares, own))
       return;
-    if (item.axioms.empty() || cells_of(number, item.axioms, nodes).is_empty()) share_out(number, nodes, home, shares);
-    own.for_each([&](ptrdiff_t at) { store(shares + at, Vec<T>{}); });
+    if (Cells(frame_, number, item.axioms, nodes).is_empty()) share_out(number, nodes, home, shares);
+    store_all(own, shares, T{0});
   }
 
   bool are_zero(const T* shares, const Cells& own) const {
@@ -196,7 +190,7 @@ class Chart {
   }
 
   void share_out(int number, Nodes& nodes, const Home& home, const T* shares) {
-    products_.find(number, nodes, cells(), this->shares(), ahead_.width());
+    products_.find(number, nodes, cells(), this->shares(), ahead_.width(items()[number]));
     if (home.has_outside) return run_all<Work::kOutside>(nullptr, cells() + home.to_outside);
     if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share(cells(), shares, blocks_);
     return items()[number].assigned ? run_all<Work::kPass>(nullptr, shares) : run_all<Work::kShare>(nullptr, shares);

@@ -55,7 +55,7 @@ class Frame {
 
   Program program;
   const int nodes, sentences;  // of a sentence, and beside each other
-  const bool skewed, large;
+  const bool skewed, large;    // how cells lie beside each other, and whether their charts fit no cache
   const bool reads;            // whether derivatives by items that have readings are found by these
   std::vector<Home> tables;
   std::vector<Family> families;  // in the order in which they can be computed
@@ -64,6 +64,7 @@ class Frame {
 
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
+
   // Behind these, room for the sums of a span, for each of some; and all of it.
   size_t sums(int span) const { return size() + span * (cells_[kOneSpan] + kLanes); }
   size_t size_with_sums() const { return sums(large ? kWidths : 1); }
@@ -92,8 +93,7 @@ class Frame {
 
   static bool can_be_ahead(const Item& item) {
     const auto joins = [](const Product& product) { return product.beyond != kInner; };
-    return item.positions == 3 && !item.assigned && item.axioms.empty() &&
-           std::any_of(item.products.begin(), item.products.end(), joins);
+    return item.axioms.empty() && std::any_of(item.products.begin(), item.products.end(), joins);
   }
 
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.

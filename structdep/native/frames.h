@@ -85,7 +85,7 @@ class Rules {
 
  private:
   static constexpr double kMost = 3e5 * kLanes;  // numbers of all tables that are read again and again
-  static constexpr double kNear = 8e5;             // of those that a core's cache has room for
+  static constexpr double kNear = 8e5;           // of those that a core's cache has room for
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;

@@ -166,6 +166,7 @@ class Group {
     return are_numbers(row + 1, row + piece.one) & are_numbers(row + piece.one + 1, row + there);
   }
 
+  // Apart, so that the unit is no number that what is written might change.
   static void copy(const T* from, int size, T unit, bool adds, T* to, ptrdiff_t step) {
     if (!adds)
       for (int n = 0; n < size; ++n) to[n * step] = unit * from[n];

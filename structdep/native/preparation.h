@@ -16,13 +16,12 @@ class Preparation {
  public:
   explicit Preparation(const Frame& frame) : frame_(frame) {}
 
-  // Finds them for an item at a span, where there are these cells and derivatives: not what is `ahead`, joined to what is
-  // narrower than that.
+  // Finds them for an item at a span, where there are these cells and derivatives: without what is joined ahead, if it is,
+  // to all that is narrower than that width.
   void find(int number, Nodes& nodes, T* cells, T* shares, int ahead) {
     begin(cells, shares);
-    const Item& item = frame_.program.items[number];
-    for (const Product& product : item.products) {
-      if (!ahead || !item.ahead || !product.beyond) {
+    for (const Product& product : frame_.program.items[number].products) {
+      if (!ahead || !product.beyond) {
         add(number, product, nodes, {INT_MIN, INT_MAX});
         continue;
       }

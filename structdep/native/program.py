@@ -130,19 +130,20 @@ class Encoder:
         made, ruled = folds.get(symbol), rules.get(symbol)
         cells = [(side, self.cells(atom, side)) for side in sides(atom) if (symbol, side) in self.known]
         axioms = [axiom for axiom in self.plan.system.axioms if axiom.symbol == symbol]
+        narrowest, steps = self.steps(ruled)
         return [
             len(atom.positions),
             int(atom.is_exterior),
             int(self.stored[symbol] == "="),
             int(ruled is not None),
             int(self.stored[symbol] == "R"),
-            self.narrowest(ruled),
+            narrowest,
             max(map(self.width, axioms), default=-1),
             *listed([side, *self.nest(own, atom)] for side, own in cells),
             *listed([side, *self.nest(own, atom)] for axiom in axioms for side, own in self.axiom(axiom)),
             int(made is not None and self.is_assigned(made)),
             *listed(self.products(made)),
-            *listed(self.steps(ruled)),
+            *listed(steps),
             *listed(self.readings.get(symbol, [])),
         ]
 
@@ -150,25 +151,26 @@ class Encoder:
         if fold:
             yield from (self.product(fold.conclusion, *variant) for variant in self.variants(fold))
 
-    def steps(self, fold: Fold | None) -> Iterator[Numbers]:
-        """Its products, for conclusions that are there, and as wide as it can make them."""
+    def steps(self, fold: Fold | None) -> tuple[int, list[Numbers]]:
+        """The least width of what it concludes, and its products, for conclusions that are there and so wide."""
         if not fold:
-            return
-        conclusion, least = fold.conclusion, self.narrowest(fold)
-        for number, term, side, chosen, found in self.variants(fold):
-            held = Distances()
-            for (a, b), apart in self.known[conclusion.symbol, side].items():
-                held.demand(conclusion.positions[a], conclusion.positions[b], apart)
-            held.demand(*conclusion.span, least)
-            yield self.product(conclusion, number, term, side, chosen, found, held)
-
-    def narrowest(self, fold: Fold | None) -> int:
-        """The least width of what it concludes."""
-        if not fold:
-            return MOST_WIDTH
+            return MOST_WIDTH, []
+        variants = list(self.variants(fold))
         start, end = fold.conclusion.span
-        apart = (int(found.path(start.name, end.name)) for *_, found in self.variants(fold))
-        return min(apart, default=MOST_WIDTH) + end.shift - start.shift
+        apart = (int(found.path(start.name, end.name)) for *_, found in variants)
+        least = min(apart, default=MOST_WIDTH) + end.shift - start.shift
+        return least, [
+            self.product(fold.conclusion, *variant, self.held(fold.conclusion, variant[2], least))
+            for variant in variants
+        ]
+
+    def held(self, conclusion: Atom, side: int, least: int) -> Distances:
+        """What is known of a conclusion on its side that is at least so wide."""
+        result = Distances()
+        for (a, b), apart in self.known[conclusion.symbol, side].items():
+            result.demand(conclusion.positions[a], conclusion.positions[b], apart)
+        result.demand(*conclusion.span, least)
+        return result
 
     @staticmethod
     def width(axiom: Atom) -> int:
