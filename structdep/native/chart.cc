@@ -1,6 +1,7 @@
 // What XLA calls: values of charts, and how often scores are used, for all sentences of a batch.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <new>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "frames.h"
@@ -35,22 +37,31 @@ class FlushToZero {
 #endif
 };
 
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+// To wake a thread takes about 50 microseconds: none is woken for less work, nor slept for by one that soon goes on.
+constexpr double kWorthWaking = 80, kWorthSleeping = 200;
+
 // Calls work(0), .., work(count - 1), in threads of the pool, and in this one.
 void in_threads(ffi::ThreadPool& pool, int count, std::function<void(int)> work) {
   struct State {
     std::function<void(int)> work;
     int count;
-    std::atomic<int> next{0};
-    int finished = 0;
+    std::atomic<int> next{0}, finished{0};
     std::mutex mutex;
     std::condition_variable all;
 
+    bool is_done() const { return finished == count; }
     void run() {
       int done = 0;
       for (int number; (number = next++) < count; ++done) work(number);
-      std::lock_guard<std::mutex> lock(mutex);
+      const std::lock_guard<std::mutex> lock(mutex);
       finished += done;
-      if (finished == count) all.notify_all();
+      if (is_done()) all.notify_all();
     }
   };
   auto state = std::make_shared<State>();
@@ -58,8 +69,10 @@ void in_threads(ffi::ThreadPool& pool, int count, std::function<void(int)> work)
   const int others = std::min<int64_t>(count, pool.num_threads()) - 1;
   for (int m = 0; m < others; ++m) pool.Schedule([state] { state->run(); });
   state->run();
+  const auto start = Clock::now();
+  while (!state->is_done() && microseconds_since(start) < kWorthSleeping) std::this_thread::yield();
   std::unique_lock<std::mutex> lock(state->mutex);
-  state->all.wait(lock, [&] { return state->finished == state->count; });
+  state->all.wait(lock, [&] { return state->is_done(); });
 }
 
 template <typename T>
@@ -73,15 +86,22 @@ ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batc
   const auto frame = rules.frame(nodes, count, pool.num_threads(), batch.want >= kBest, batch.want == kUses);
   const int beside = frame->sentences;
   std::atomic<bool> fits{true};
-  in_threads(pool, (count + beside - 1) / beside, [&](int number) {
+  const auto parse_group = [&](int number) {
     const FlushToZero scope;
     const int first = number * beside;
+    const auto start = Clock::now();
     try {
       Group<T>(batch, *frame, sentences.data() + first, std::min(beside, count - first)).parse();
     } catch (const std::bad_alloc&) {
       fits = false;
     }
-  });
+    frame->microseconds = microseconds_since(start);
+  };
+  const int groups = (count + beside - 1) / beside;
+  if (groups * frame->microseconds < kWorthWaking)
+    for (int number = 0; number < groups; ++number) parse_group(number);
+  else
+    in_threads(pool, groups, parse_group);
   if (!fits) throw std::bad_alloc();
   return ffi::Error::Success();
 } catch (const std::bad_alloc&) {

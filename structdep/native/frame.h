@@ -6,8 +6,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <utility>
 #include <vector>
@@ -59,6 +61,7 @@ class Frame {
   const bool reads;            // whether derivatives by items that have readings are found by these
   std::vector<Home> tables;
   std::vector<Family> families;  // in the order in which they can be computed
+  mutable std::atomic<double> microseconds{std::numeric_limits<double>::infinity()};  // that the last parse took
 
   static constexpr int kWidths = 4;  // that are joined at once to what is narrower
 
