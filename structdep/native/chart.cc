@@ -46,8 +46,8 @@ double microseconds_since(Clock::time_point start) {
 // To wake a thread takes about 50 microseconds: none is woken for less work, nor slept for by one that soon goes on.
 constexpr double kWorthWaking = 80, kWorthSleeping = 200;
 
-// Calls work(0), .., work(count - 1), in threads of the pool, and in this one.
-void in_threads(ffi::ThreadPool& pool, int count, std::function<void(int)> work) {
+// Calls work(0), .., work(count - 1), which take so many microseconds, in threads of the pool, and in this one.
+void in_threads(ffi::ThreadPool& pool, int count, double microseconds, std::function<void(int)> work) {
   struct State {
     std::function<void(int)> work;
     int count;
@@ -66,7 +66,7 @@ void in_threads(ffi::ThreadPool& pool, int count, std::function<void(int)> work)
   };
   auto state = std::make_shared<State>();
   state->work = std::move(work), state->count = count;
-  const int others = std::min<int64_t>(count, pool.num_threads()) - 1;
+  const int others = microseconds < kWorthWaking ? 0 : std::min<int64_t>(count, pool.num_threads()) - 1;
   for (int m = 0; m < others; ++m) pool.Schedule([state] { state->run(); });
   state->run();
   const auto start = Clock::now();
@@ -86,7 +86,8 @@ ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batc
   const auto frame = rules.frame(nodes, count, pool.num_threads(), batch.want >= kBest, batch.want == kUses);
   const int beside = frame->sentences;
   std::atomic<bool> fits{true};
-  const auto parse_group = [&](int number) {
+  const int groups = (count + beside - 1) / beside;
+  in_threads(pool, groups, groups * frame->microseconds, [&](int number) {
     const FlushToZero scope;
     const int first = number * beside;
     const auto start = Clock::now();
@@ -96,12 +97,7 @@ ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batc
       fits = false;
     }
     frame->microseconds = microseconds_since(start);
-  };
-  const int groups = (count + beside - 1) / beside;
-  if (groups * frame->microseconds < kWorthWaking)
-    for (int number = 0; number < groups; ++number) parse_group(number);
-  else
-    in_threads(pool, groups, parse_group);
+  });
   if (!fits) throw std::bad_alloc();
   return ffi::Error::Success();
 } catch (const std::bad_alloc&) {

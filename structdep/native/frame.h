@@ -61,7 +61,7 @@ class Frame {
   const bool reads;            // whether derivatives by items that have readings are found by these
   std::vector<Home> tables;
   std::vector<Family> families;  // in the order in which they can be computed
-  mutable std::atomic<double> microseconds{std::numeric_limits<double>::infinity()};  // that the last parse took
+  mutable std::atomic<double> microseconds{std::numeric_limits<double>::infinity()};  // that charts laid out so last took
 
   static constexpr int kWidths = 4;  // that are joined at once to what is narrower
 
