@@ -46,10 +46,10 @@ class Frame {
       item.ahead = large && can_be_ahead(item);
       lay_out(item, lent, is_wider[&item - program.items.data()]);
     }
-    for (Product& product : program.goal) resolve(product);
+    for (Product& product : program.goal) resolve(product), put_varying_first(product);
     for (Item& item : program.items) {
       for (Product& product : item.products) resolve(product);
-      for (Product& product : item.rules) resolve(product);
+      for (Product& product : item.rules) resolve(product), put_varying_first(product);
       for (Reading& reading : item.readings) resolve(reading);
     }
     families = find_families(program);

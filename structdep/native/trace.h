@@ -26,21 +26,39 @@ class Random {
   uint64_t state_;
 };
 
-// Calls visit() for all nodes of the first so many loops of a product, those of the first loop slowest.
-template <typename Visit>
-void for_each_node(const Nest& nest, size_t depth, size_t loops, Nodes& nodes, Visit visit) {
-  const Loop& loop = nest.loops[depth];
-  const int last = loop.last(nodes);
-  for (int node = loop.first(nodes); node <= last; ++node) {
-    nodes.at[loop.slot] = node;
-    depth + 1 == loops ? visit() : for_each_node(nest, depth + 1, loops, nodes, visit);
-  }
-}
+// All nodes of the first so many loops of a product, those of the first loop slowest.
+class Odometer {
+ public:
+  STRUCTDEP_INLINE Odometer(const Nest& nest, size_t loops, Nodes& nodes)
+      : loops_(nest.loops.data()), size_(loops), nodes_(nodes), is_at_(nest.possible(nodes) && (!loops || settle(0))) {}
 
-template <typename Visit>
-STRUCTDEP_INLINE void for_each(const Nest& nest, size_t loops, Nodes& nodes, Visit visit) {
-  if (nest.possible(nodes)) loops == 0 ? visit() : for_each_node(nest, 0, loops, nodes, visit);
-}
+  bool is_at() const { return is_at_; }
+  STRUCTDEP_INLINE void go_on() { is_at_ = size_ && step(size_); }
+
+ private:
+  // To the first nodes of the loops behind the first so many, which are set.
+  bool settle(size_t set) {
+    for (; set < size_; ++set) {
+      const Loop& loop = loops_[set];
+      nodes_.at[loop.slot] = loop.first(nodes_);
+      if (nodes_.at[loop.slot] > loop.last(nodes_)) return step(set);
+    }
+    return true;
+  }
+  // On to the next nodes of the first so many loops.
+  bool step(size_t set) {
+    while (set--) {
+      const Loop& loop = loops_[set];
+      if (nodes_.at[loop.slot]++ < loop.last(nodes_)) return settle(set + 1);
+    }
+    return false;
+  }
+
+  const Loop* const loops_;
+  const size_t size_;
+  Nodes& nodes_;
+  bool is_at_;
+};
 
 template <typename T>
 class Sentence {
@@ -119,7 +137,7 @@ class Sentence {
   template <typename Visit>
   void for_each_goal(Visit visit) {
     for (const Product& product : program_.goal)
-      for_each(product.nest, product.nest.loops.size(), nodes_, [&] { visit(product, value_of(product)); });
+      for (Odometer at(product.nest, product.nest.loops.size(), nodes_); at.is_at(); at.go_on()) visit(product, value_of(product));
   }
 
   // Calls visit(product, size) where products begin that differ in the node of the last loop alone, until what
@@ -130,13 +148,16 @@ class Sentence {
       if (product.side != side) continue;
       if (found_ && product.number != chosen_.product->number) return;
       const std::vector<Loop>& loops = product.nest.loops;
-      for_each(product.nest, loops.size() - !loops.empty(), nodes_, [&] {
-        if (loops.empty()) return visit(product, 1);
-        const Loop& last = loops.back();
-        const int first = last.first(nodes_), size = last.last(nodes_) - first + 1;
-        nodes_.at[last.slot] = first;
+      for (Odometer at(product.nest, loops.size() - !loops.empty(), nodes_); at.is_at(); at.go_on()) {
+        int size = 1;
+        if (!loops.empty()) {
+          const Loop& last = loops.back();
+          const int first = last.first(nodes_);
+          size = last.last(nodes_) - first + 1;
+          nodes_.at[last.slot] = first;
+        }
         if (size > 0) visit(product, size);
-      });
+      }
     }
   }
 
@@ -144,7 +165,9 @@ class Sentence {
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_value(const Product& product, int size, Visit visit) const {
     if (!product.linear) return walk(product, size, visit);
-    switch (product.addresses.size()) {
+    switch (product.varying) {
+      case 0:
+        return walk_evenly<0>(product, size, visit);
       case 1:
         return walk_evenly<1>(product, size, visit);
       case 2:
@@ -156,19 +179,24 @@ class Sentence {
     }
   }
 
-  // Where factors lie at equal distances.
+  // Where factors lie at equal distances, and so many of them vary.
   template <int kCount, typename Visit>
   STRUCTDEP_INLINE void walk_evenly(const Product& product, int size, Visit visit) const {
-    const T* at[kCount];
-    ptrdiff_t step[kCount];
+    const T* at[kFactors];
+    ptrdiff_t step[kFactors];
     for (int f = 0; f < kCount; ++f) {
       const Address& own = product.addresses[f];
-      const Walk<T> walk = walk_of(own, cells_, nodes_, own.inner, {});
-      at[f] = walk.of(0), step[f] = walk.step(0);
+      at[f] = cells_ + own.in_box(nodes_), step[f] = own.inner.box;
+      if (own.rows) {
+        const Row& row = *own.row(nodes_);
+        at[f] += row.at + row.step * own.third(nodes_), step[f] += own.inner.along * row.step;
+      }
     }
+    T fixed = 0;
+    for (size_t f = kCount; f < product.addresses.size(); ++f) fixed += cells_[product.addresses[f].of(nodes_)];
     for (ptrdiff_t m = 0; m < size; ++m) {
-      T value = at[0][m * step[0]];
-      for (int f = 1; f < kCount; ++f) value += at[f][m * step[f]];
+      T value = fixed;
+      for (int f = 0; f < kCount; ++f) value += at[f][m * step[f]];
       visit(m, value);
     }
   }
@@ -198,8 +226,9 @@ class Sentence {
       int place = 0;
       if (size > 1 || products.size() > 1)
         for_each_value(product, size, [&](int m, T value) {
-          place = value > own ? m : place;
-          own = std::max(own, value);
+          const T most = std::max(own, value);
+          place = most > own ? m : place;
+          own = most;
         });
       if (!chosen_.product || own > best) {
         chosen_.take(product, nodes_, place), best = own;
