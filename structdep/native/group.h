@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "trace.h"
@@ -80,12 +80,14 @@ class Group {
         count_(count),
         nodes_(longest()),
         chart_(frame, nodes_, batch.adds),
-        sentence_(chart_) {}
+        goal_(chart_),
+        traces_(chart_) {}
 
   void parse() {
     read();
     chart_.fill();
     for (int lane = 0; lane < count_; ++lane) finish(lane);
+    end_traces();
     if (batch_.want == kUses) {
       chart_.share();
       for (int lane = 0; lane < count_; ++lane) write_shares(lane);
@@ -200,8 +202,8 @@ class Group {
 
   void finish(int lane) {
     const int length = batch_.length(sentences_[lane]);
-    sentence_.turn_to(lane, length);
-    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : sentence_.value(batch_.adds);
+    goal_.turn_to(lane, length);
+    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : goal_.value(batch_.adds);
     for (const int64_t result : batch_.results[sentences_[lane]]) {
       batch_.values[result] = value / unit_;
       for (size_t score = 0; score < batch_.uses.size(); ++score)
@@ -211,28 +213,37 @@ class Group {
         std::fill_n(heads, batch_.words, 0);
         std::fill_n(heads, length, std::isfinite(value) ? 0 : -1);
       }
-      if (std::isfinite(value) && batch_.want >= kBest) trace(result);
+      if (std::isfinite(value) && batch_.want >= kBest) trace(result, lane, length);
     }
-    if (std::isfinite(value) && batch_.want == kUses) sentence_.share(value, chart_.shares() + lane);
+    if (std::isfinite(value) && batch_.want == kUses) goal_.share(value, chart_.shares() + lane);
   }
 
-  void trace(int64_t result) {
-    std::unique_ptr<Random> random;
+  void trace(int64_t result, int lane, int length) {
+    std::optional<Random> random;
     if (batch_.want == kSample) {
       const uint32_t* const seed = batch_.seeds.data + 2 * batch_.seeds.rows.of(result);
-      random = std::make_unique<Random>(uint64_t{seed[0]} << 32 | seed[1]);
+      random.emplace(uint64_t{seed[0]} << 32 | seed[1]);
     }
-    int32_t* const heads = batch_.heads + batch_.words * result;
-    sentence_.trace(random.get(), [&](const Factor& factor, const Nodes& nodes) {
-      if (batch_.heads) {
-        if (batch_.has_arcs[factor.number]) heads[factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
+    if (traces_.are_many()) end_traces();
+    traces_.begin(result, lane, length, random, use_);
+  }
+
+  void end_traces() { traces_.end(use_); }
+
+  // A derivation's use of a table, at these nodes.
+  struct Use {
+    const Batch<T>& batch;
+    STRUCTDEP_INLINE void operator()(int64_t result, const Factor& factor, const Nodes& nodes) const {
+      if (batch.heads) {
+        if (!batch.has_arcs[factor.number]) return;
+        batch.heads[batch.words * result + factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
         return;
       }
       size_t place = 0;
-      for (const Place& p : factor.places) place = place * batch_.nodes() + p.of(nodes);
-      for (int score : frame_.program.tables[factor.number].scores) batch_.uses[score][batch_.size_of(score) * result + place] += 1;
-    });
-  }
+      for (const Place& p : factor.places) place = place * batch.nodes() + p.of(nodes);
+      for (int score : batch.program.tables[factor.number].scores) batch.uses[score][batch.size_of(score) * result + place] += 1;
+    }
+  };
 
   void write_shares(int lane) {
     if (unsound_[lane]) return;
@@ -264,7 +275,9 @@ class Group {
   const int count_, nodes_;
   const T unit_ = batch_.adds ? T(1.4426950408889634) : T(1);  // of scores in charts: logarithms of what is added have base 2
   Chart<T> chart_;
-  Sentence<T> sentence_;  // that is looked at
+  Goal<T> goal_;
+  Traces<T> traces_;
+  const Use use_{batch_};
   bool unsound_[kLanes] = {};
 };
 

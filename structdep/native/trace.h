@@ -1,13 +1,15 @@
-// From filled charts down: a best derivation of one sentence after the other, or some drawn at random.
+// From filled charts down: best derivations of sentences, or some drawn at random.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "chart.h"
+#include "goal.h"
 
 namespace structdep {
 
@@ -26,83 +28,56 @@ class Random {
   uint64_t state_;
 };
 
-// All nodes of the first so many loops of a product, those of the first loop slowest.
-class Odometer {
- public:
-  STRUCTDEP_INLINE Odometer(const Nest& nest, size_t loops, Nodes& nodes)
-      : loops_(nest.loops.data()), size_(loops), nodes_(nodes), is_at_(nest.possible(nodes) && (!loops || settle(0))) {}
-
-  bool is_at() const { return is_at_; }
-  STRUCTDEP_INLINE void go_on() { is_at_ = size_ && step(size_); }
-
- private:
-  // To the first nodes of the loops behind the first so many, which are set.
-  bool settle(size_t set) {
-    for (; set < size_; ++set) {
-      const Loop& loop = loops_[set];
-      nodes_.at[loop.slot] = loop.first(nodes_);
-      if (nodes_.at[loop.slot] > loop.last(nodes_)) return step(set);
-    }
-    return true;
-  }
-  // On to the next nodes of the first so many loops.
-  bool step(size_t set) {
-    while (set--) {
-      const Loop& loop = loops_[set];
-      if (nodes_.at[loop.slot]++ < loop.last(nodes_)) return settle(set + 1);
-    }
-    return false;
-  }
-
-  const Loop* const loops_;
-  const size_t size_;
-  Nodes& nodes_;
-  bool is_at_;
-};
-
+// Derivations that are traced together, from the widest cells to the narrowest: those of an item and width follow each
+// other, as their products lie alike.
 template <typename T>
-class Sentence {
+class Traces {
  public:
-  explicit Sentence(const Chart<T>& chart) : frame_(chart.frame()), program_(frame_.program), chart_(chart.cells()) {}
+  explicit Traces(const Chart<T>& chart)
+      : frame_(chart.frame()),
+        program_(frame_.program),
+        chart_(chart.cells()) {}
 
-  // Turns to that in a lane, with so many words.
-  void turn_to(int lane, int words) { cells_ = chart_ + lane, nodes_.at[kLast] = words + program_.last; }
+  bool are_many() const { return derivations_.size() >= kMany; }
 
-  T value(bool adds) {
-    T best = -kInf<T>, sum = 0;
-    for_each_goal([&](const Product&, T value) { best = std::max(best, value); });
-    if (!adds || !std::isfinite(best)) return best;
-    for_each_goal([&](const Product&, T value) { sum += std::exp2(value - best); });
-    return best + std::log2(sum);
-  }
-
-  // Adds the derivative of the goal's value to those of what it is made of, which are here.
-  void share(T value, T* shares) {
-    for_each_goal([&](const Product& product, T own) {
-      for (const Address& factor : product.addresses) shares[factor.share_of(nodes_)] += std::exp2(own - value);
-    });
-  }
-
-  // Calls use(factor that is no item, nodes) for each that the derivation uses. The best one without `random`.
+  // Begins one of the sentence in a lane, with so many words: the best one without `random`. Calls use(result, factor that
+  // is no item, nodes) for each that it uses.
   template <typename Use>
-  void trace(Random* random, Use use) {
-    const auto step = [&](const std::vector<Product>& products, int side, T value) {
-      if (random ? draw(products, side, *random) : find_best(products, side, value)) follow(use);
-    };
-    step(program_.goal, kInner, kInf<T>);
-    while (!stack_.empty()) {
-      const Cell cell = stack_.back();
-      stack_.pop_back();
-      nodes_.at[kStart] = cell.start, nodes_.at[kEnd] = cell.end, nodes_.at[kThird] = cell.third;
-      const Item& item = program_.items[cell.item];
-      if (cell.end - cell.start <= item.widest_axiom && Chart<T>::is_axiom(item, cell.side, nodes_)) continue;
-      step(item.rules, cell.side, item.rules.size() > 1 ? value_of(cell) : kInf<T>);
-    }
+  void begin(int64_t result, int lane, int words, std::optional<Random> random, Use use) {
+    if (first_.empty()) first_.resize(frame_.nodes * program_.items.size() * kSides, kNone);
+    derivations_.push_back({result, lane, words + program_.last, random});
+    turn_to(derivations_.back());
+    step(derivations_.size() - 1, program_.goal, kInner, kInf<T>, use);
+  }
+
+  // Ends all that have begun.
+  template <typename Use>
+  void end(Use use) {
+    if (derivations_.empty()) return;
+    for (int width = frame_.nodes - 1; width >= 0; --width)
+      for (int item = program_.items.size(); item-- > 0;)
+        for (int side = 0; side < kSides; ++side) trace(item, side, width, use);
+    derivations_.clear(), stack_.clear();
   }
 
  private:
+  static constexpr size_t kMany = 64;
+  static constexpr int kSides = 3, kNone = -1;
+
+  struct Derivation {
+    int64_t result;
+    int lane, last;
+    std::optional<Random> random;
+  };
   struct Cell {
-    int item, side, start, end, third;
+    int derivation, start, third, next;  // the next of its item, side and width
+  };
+  // A product with one loop at most, in all cells of a width: where its factors are in the first, and how far from one to the next.
+  struct Line {
+    const Product* product;
+    int first, size;
+    const T* at[kFactors];
+    ptrdiff_t step[kFactors];
   };
   // A product at a node of each of its loops, or, if that is the first of the last loop, all of these.
   struct Choice {
@@ -123,21 +98,124 @@ class Sentence {
     }
   };
 
-  T value_of(const Cell& cell) const {
-    const Home& home = frame_.home(cell.item, cell.side);
-    return cells_[home.at(cell.start, cell.end) + home.step(cell.start, cell.end) * cell.third];
+  int& first(int item, int side, int width) { return first_[(width * program_.items.size() + item) * kSides + side]; }
+
+  void turn_to(const Derivation& own) { cells_ = chart_ + own.lane, nodes_.at[kLast] = own.last; }
+
+  void turn_to(const Cell& cell, int width) {
+    turn_to(derivations_[cell.derivation]);
+    nodes_.at[kStart] = cell.start, nodes_.at[kEnd] = cell.start + width, nodes_.at[kThird] = cell.third;
   }
 
-  T value_of(const Product& product) const {
-    T result = 0;
-    for (const Address& own : product.addresses) result += cells_[own.of(nodes_)];
+  template <typename Use>
+  void trace(int number, int side, int width, Use use) {
+    const Item& item = program_.items[number];
+    int at = std::exchange(first(number, side, width), kNone);
+    if (at == kNone) return;
+    const bool alike = are_alike(item) && !derivations_[stack_[at].derivation].random;
+    if (alike) find_lines(item, width);
+    while (at != kNone) {
+      const Cell& cell = stack_[at];
+      const int derivation = cell.derivation;
+      at = cell.next;
+      turn_to(cell, width);
+      if (width <= item.widest_axiom && Chart<T>::is_axiom(item, side, nodes_)) continue;
+      if (alike) {
+        if (find_best_line(item.rules.size() > 1)) follow(derivation, use);
+        continue;
+      }
+      step(derivation, item.rules, side, item.rules.size() > 1 ? value_of(number, side) : kInf<T>, use);
+    }
+  }
+
+  template <typename Use>
+  void step(int number, const std::vector<Product>& products, int side, T value, Use use) {
+    std::optional<Random>& random = derivations_[number].random;
+    if (random ? draw(products, side, *random) : find_best(products, side, value)) follow(number, use);
+  }
+
+  T value_of(int item, int side) const {
+    const Home& home = frame_.home(item, side);
+    const int start = nodes_.at[kStart], end = nodes_.at[kEnd];
+    return cells_[home.at(start, end) + home.step(start, end) * nodes_.at[kThird]];
+  }
+
+  // Whether its products are at the same distance from each cell of a width, with one loop at most.
+  bool are_alike(const Item& item) const {
+    return frame_.skewed && item.positions == 2 && std::all_of(item.rules.begin(), item.rules.end(), [](const Product& product) {
+             return product.nest.loops.size() < 2 && product.linear;
+           });
+  }
+
+  // Of all cells of a width: where they would be if the span began at the root.
+  void find_lines(const Item& item, int width) {
+    nodes_.at[kStart] = 0, nodes_.at[kEnd] = width, nodes_.at[kLast] = frame_.nodes - 1;
+    cells_ = chart_;
+    lines_.clear();
+    for_each_line(item.rules, kInner, [&](const Product& product, int size) {
+      Line& line = lines_.emplace_back();
+      line.product = &product, line.size = size;
+      line.first = product.nest.loops.empty() ? 0 : nodes_.at[product.nest.loops[0].slot];
+      for (size_t f = 0; f < product.addresses.size(); ++f) {
+        const Address& own = product.addresses[f];
+        line.at[f] = chart_ + own.of(nodes_), line.step[f] = own.inner.box + own.inner.along * own.row(nodes_)->step;
+      }
+    });
+  }
+
+  // `find_best` among these, for the cell that was turned to.
+  bool find_best_line(bool are_several) {
+    const int start = nodes_.at[kStart];
+    const ptrdiff_t shift = cells_ - chart_ + start * frame_.sentences;
+    T best = -kInf<T>;
+    chosen_.product = nullptr;
+    for (const Line& line : lines_) {
+      const auto [own, place] = are_several || line.size > 1 ? greatest(line, shift) : Greatest{};
+      const int node = line.first + place + start;
+      const bool is_first = !chosen_.product || own > best;
+      if (!is_first && !(own == best && line.product->number == chosen_.product->number && node < chosen_.node[0])) continue;
+      chosen_.product = line.product, chosen_.node[0] = node, best = own;
+    }
+    return chosen_.product;
+  }
+
+  struct Greatest {
+    T value = -kInf<T>;
+    int place = 0;  // the first that has it
+
+    void see(T own, int at) {
+      const T most = std::max(value, own);
+      place = most > value ? at : place;
+      value = most;
+    }
+  };
+
+  Greatest greatest(const Line& line, ptrdiff_t shift) const {
+    switch (line.product->varying) {
+      case 1:
+        return greatest<1>(line, shift);
+      case 2:
+        return greatest<2>(line, shift);
+      case 3:
+        return greatest<3>(line, shift);
+      default:
+        return greatest<kFactors>(line, shift);
+    }
+  }
+
+  // Where so many factors vary at most.
+  template <int kCount>
+  STRUCTDEP_INLINE Greatest greatest(const Line& line, ptrdiff_t shift) const {
+    const int factors = line.product->addresses.size(), varying = kCount < kFactors ? kCount : line.product->varying;
+    T fixed = 0;
+    for (int f = varying; f < factors; ++f) fixed += line.at[f][shift];
+    Greatest result;
+    for (ptrdiff_t m = 0; m < line.size; ++m) {
+      T value = fixed;
+      for (int f = 0; f < varying; ++f) value += line.at[f][shift + m * line.step[f]];
+      result.see(value, m);
+    }
     return result;
-  }
-
-  template <typename Visit>
-  void for_each_goal(Visit visit) {
-    for (const Product& product : program_.goal)
-      for (Odometer at(product.nest, product.nest.loops.size(), nodes_); at.is_at(); at.go_on()) visit(product, value_of(product));
   }
 
   // Calls visit(product, size) where products begin that differ in the node of the last loop alone, until what
@@ -245,11 +323,11 @@ class Sentence {
 
   // A product, drawn in proportion to 2^value.
   bool draw(const std::vector<Product>& products, int side, Random& random) {
-    values_.clear(), lines_.clear();
+    values_.clear(), sizes_.clear();
     T most = -kInf<T>;
     for_each_line(products, side, [&](const Product& product, int size) {
-      lines_.emplace_back(Choice{}, size);
-      lines_.back().first.take(product, nodes_, 0);
+      sizes_.emplace_back(Choice{}, size);
+      sizes_.back().first.take(product, nodes_, 0);
       for_each_value(product, size, [&](int, T value) { values_.push_back(value), most = std::max(most, value); });
     });
     if (values_.empty()) return false;
@@ -265,39 +343,46 @@ class Sentence {
       if ((left -= own) < 0) break;
     }
     size_t line = 0;
-    for (; last >= lines_[line].second; ++line) last -= lines_[line].second;
-    chosen_ = lines_[line].first;
+    for (; last >= sizes_[line].second; ++line) last -= sizes_[line].second;
+    chosen_ = sizes_[line].first;
     chosen_.go_on(last);
     return true;
   }
 
   // On to the premises of the chosen product, but those that are too narrow to be concluded by rules.
   template <typename Use>
-  void follow(Use use) {
+  void follow(int derivation, Use use) {
     const std::vector<Loop>& loops = chosen_.product->nest.loops;
     for (size_t m = 0; m < loops.size(); ++m) nodes_.at[loops[m].slot] = chosen_.node[m];
     for (const Factor& factor : chosen_.product->factors) {
       if (!factor.is_item) {
-        use(factor, nodes_);
+        use(derivations_[derivation].result, factor, nodes_);
         continue;
       }
       const std::vector<Place>& places = factor.places;
-      const int start = places[0].of(nodes_), end = places[1].of(nodes_);
-      if (end - start >= program_.items[factor.number].narrowest)
-        stack_.push_back({factor.number, factor.side, start, end, places.size() > 2 ? places[2].of(nodes_) : 0});
+      const int start = places[0].of(nodes_), width = places[1].of(nodes_) - start;
+      if (width < program_.items[factor.number].narrowest) continue;
+      const int third = places.size() > 2 ? places[2].of(nodes_) : 0;
+      int& next = first(factor.number, factor.side, width);
+      Cell& cell = stack_.emplace_back();
+      cell.derivation = derivation, cell.start = start, cell.third = third, cell.next = next;
+      next = stack_.size() - 1;
     }
   }
 
   const Frame& frame_;
   const Program& program_;
   const T* const chart_;
-  const T* cells_ = nullptr;  // of this sentence
+  const T* cells_ = nullptr;  // of the sentence that was turned to
   Nodes nodes_;               // of what is looked at
   Choice chosen_;
   bool found_ = false;        // whether no other product is greater
+  std::vector<int> first_;    // cells that are to be traced
   std::vector<Cell> stack_;
+  std::vector<Derivation> derivations_;
+  std::vector<Line> lines_;
   std::vector<T> values_;
-  std::vector<std::pair<Choice, int>> lines_;  // with their sizes
+  std::vector<std::pair<Choice, int>> sizes_;  // of lines
 };
 
 }  // namespace structdep
