@@ -80,7 +80,6 @@ class Frame {
   const Home& home(int number, int side) const { return homes_[number * kSides + side]; }  // of an item
 
  private:
-  static constexpr int kSides = 3;
   // Beside the kinds of items with three positions: those that are kept at one span, or at some.
   static constexpr int kOneSpan = 4, kSomeSpans = 5;
 

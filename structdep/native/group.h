@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "goal.h"
 #include "trace.h"
 
 namespace structdep {

@@ -8,7 +8,7 @@
 namespace structdep {
 
 enum Slot { kRoot, kLast, kStart, kEnd, kThird, kSummed, kSlots = 12 };
-enum Side { kInner, kBefore, kBehind };
+enum Side { kInner, kBefore, kBehind, kSides };
 
 struct Nodes {  // the node in each slot
   int at[kSlots] = {};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "chart.h"
-#include "goal.h"
+#include "odometer.h"
 
 namespace structdep {
 
@@ -57,12 +57,12 @@ class Traces {
     for (int width = frame_.nodes - 1; width >= 0; --width)
       for (int item = program_.items.size(); item-- > 0;)
         for (int side = 0; side < kSides; ++side) trace(item, side, width, use);
-    derivations_.clear(), stack_.clear();
+    derivations_.clear(), waiting_.clear();
   }
 
  private:
   static constexpr size_t kMany = 64;
-  static constexpr int kSides = 3, kNone = -1;
+  static constexpr int kNone = -1;
 
   struct Derivation {
     int64_t result;
@@ -112,10 +112,10 @@ class Traces {
     const Item& item = program_.items[number];
     int at = std::exchange(first(number, side, width), kNone);
     if (at == kNone) return;
-    const bool alike = are_alike(item) && !derivations_[stack_[at].derivation].random;
+    const bool alike = are_alike(item) && !derivations_[waiting_[at].derivation].random;
     if (alike) find_lines(item, width);
     while (at != kNone) {
-      const Cell& cell = stack_[at];
+      const Cell& cell = waiting_[at];
       const int derivation = cell.derivation;
       at = cell.next;
       turn_to(cell, width);
@@ -210,12 +210,19 @@ class Traces {
     T fixed = 0;
     for (int f = varying; f < factors; ++f) fixed += line.at[f][shift];
     Greatest result;
-    for (ptrdiff_t m = 0; m < line.size; ++m) {
-      T value = fixed;
-      for (int f = 0; f < varying; ++f) value += line.at[f][shift + m * line.step[f]];
-      result.see(value, m);
-    }
+    add_along(varying, fixed, line.at, shift, line.step, line.size, [&](int m, T value) { result.see(value, m); });
     return result;
+  }
+
+  // Calls visit(place, value) where so many factors go on by steps, and are added to the others.
+  template <typename Visit>
+  static STRUCTDEP_INLINE void add_along(int varying, T fixed, const T* const* at, ptrdiff_t shift, const ptrdiff_t* step, int size,
+                                         Visit visit) {
+    for (ptrdiff_t m = 0; m < size; ++m) {
+      T value = fixed;
+      for (int f = 0; f < varying; ++f) value += at[f][shift + m * step[f]];
+      visit(m, value);
+    }
   }
 
   // Calls visit(product, size) where products begin that differ in the node of the last loop alone, until what
@@ -272,11 +279,7 @@ class Traces {
     }
     T fixed = 0;
     for (size_t f = kCount; f < product.addresses.size(); ++f) fixed += cells_[product.addresses[f].of(nodes_)];
-    for (ptrdiff_t m = 0; m < size; ++m) {
-      T value = fixed;
-      for (int f = 0; f < kCount; ++f) value += at[f][m * step[f]];
-      visit(m, value);
-    }
+    add_along(kCount, fixed, at, 0, step, size, visit);
   }
 
   template <typename Visit>
@@ -300,14 +303,9 @@ class Traces {
     T best = -kInf<T>;
     chosen_.product = nullptr;
     for_each_line(products, side, [&](const Product& product, int size) {
-      T own = -kInf<T>;
-      int place = 0;
-      if (size > 1 || products.size() > 1)
-        for_each_value(product, size, [&](int m, T value) {
-          const T most = std::max(own, value);
-          place = most > own ? m : place;
-          own = most;
-        });
+      Greatest found;
+      if (size > 1 || products.size() > 1) for_each_value(product, size, [&](int m, T value) { found.see(value, m); });
+      const auto [own, place] = found;
       if (!chosen_.product || own > best) {
         chosen_.take(product, nodes_, place), best = own;
       } else if (own == best && product.number == chosen_.product->number) {
@@ -364,9 +362,9 @@ class Traces {
       if (width < program_.items[factor.number].narrowest) continue;
       const int third = places.size() > 2 ? places[2].of(nodes_) : 0;
       int& next = first(factor.number, factor.side, width);
-      Cell& cell = stack_.emplace_back();
+      Cell& cell = waiting_.emplace_back();
       cell.derivation = derivation, cell.start = start, cell.third = third, cell.next = next;
-      next = stack_.size() - 1;
+      next = waiting_.size() - 1;
     }
   }
 
@@ -377,8 +375,8 @@ class Traces {
   Nodes nodes_;               // of what is looked at
   Choice chosen_;
   bool found_ = false;        // whether no other product is greater
-  std::vector<int> first_;    // cells that are to be traced
-  std::vector<Cell> stack_;
+  std::vector<int> first_;    // of what waits, for each item, side and width
+  std::vector<Cell> waiting_;
   std::vector<Derivation> derivations_;
   std::vector<Line> lines_;
   std::vector<T> values_;
