@@ -1,7 +1,7 @@
 """`python -m benchmarks.peers`: projective trees beside torch-struct and SuPar, same scores, results checked equal.
 
-Each of the two that is installed (`pip install '.[peers]'`) takes part. All use all cores by threads, each its
-best batch.
+Each of the two that is installed (`pip install '.[peers]'`) takes part. All use all cores by threads, or the GPU where
+JAX does (SuPar has none), each its best batch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,32 +25,52 @@ from benchmarks.measure import compiled, seconds
 EISNER = sd.charts.eisner()
 Scores = NDArray[np.float32]
 Program = Callable[[], Any]
-Peer = Callable[[Scores], Mapping[str, Program]]
-"""From scores `[batch, n+1, n+1]` to programs by the work they do, each with its result as an array like ours."""
 
 
-def ours(scores: Scores) -> Mapping[str, Program]:
+class Work(NamedTuple):
+    """A program that is run until its result is there, and what makes of that an array like ours."""
+
+    run: Program
+    like_ours: Callable[[Any], Any] = np.asarray
+
+
+Peer = Callable[[Scores], Mapping[str, Work]]
+"""From scores `[batch, n+1, n+1]` to programs by the work they do."""
+
+
+def ours(scores: Scores) -> Mapping[str, Work]:
     given = jnp.asarray(scores)
     work: dict[str, Callable[[jax.Array], jax.Array]] = {
         "log-partition": lambda s: sd.inside(EISNER, s, semiring=sd.LogSum),
         "marginals": lambda s: sd.marginals(EISNER, s),
         "argmax": lambda s: sd.argmax(EISNER, s),
     }
-    return {name: compiled(one, given)[0] for name, one in work.items()}
+    return {name: Work(compiled(one, given)[0]) for name, one in work.items()}
 
 
-def torch_struct(scores: Scores) -> Mapping[str, Program]:
+def torch_struct(scores: Scores) -> Mapping[str, Work]:
     """Its arcs from the root stand on the diagonal."""
     import torch  # type: ignore[import-not-found]
     from torch_struct import DependencyCRF  # type: ignore[import-not-found]
 
     words = np.arange(scores.shape[-1] - 1)
-    given = torch.tensor(scores[:, 1:, 1:])
-    given[:, words, words] = torch.tensor(scores[:, 0, 1:])
+    on_diagonal = scores[:, 1:, 1:].copy()
+    on_diagonal[:, words, words] = scores[:, 0, 1:]
+    on_gpu = jax.default_backend() == "gpu"
+    given = torch.tensor(on_diagonal, device="cuda" if on_gpu else "cpu")
+
+    def until_there(compute: Callable[[], Any]) -> Program:
+        def run() -> Any:
+            result = compute().detach()
+            if on_gpu:
+                torch.cuda.synchronize()
+            return result
+
+        return run
 
     def with_root_row(arcs: Any) -> Scores:
         table = np.zeros_like(scores)
-        table[:, 1:, 1:] = arcs.detach().numpy()
+        table[:, 1:, 1:] = arcs.cpu().numpy()
         table[:, 0, 1:] = table[:, words + 1, words + 1]
         table[:, words + 1, words + 1] = 0
         return table
@@ -59,13 +79,13 @@ def torch_struct(scores: Scores) -> Mapping[str, Program]:
         return DependencyCRF(given.requires_grad_(True).clone(), multiroot=True)
 
     return {
-        "log-partition": lambda: crf().partition.detach().numpy(),
-        "marginals": lambda: with_root_row(crf().marginals),
-        "argmax": lambda: with_root_row(crf().argmax).argmax(1)[:, 1:],
+        "log-partition": Work(until_there(lambda: crf().partition), lambda value: value.cpu().numpy()),
+        "marginals": Work(until_there(lambda: crf().marginals), with_root_row),
+        "argmax": Work(until_there(lambda: crf().argmax), lambda arcs: with_root_row(arcs).argmax(1)[:, 1:]),
     }
 
 
-def supar(scores: Scores) -> Mapping[str, Program]:
+def supar(scores: Scores) -> Mapping[str, Work]:
     """Its scores are by dependent first."""
     import torch
     from supar.structs import DependencyCRF  # type: ignore[import-not-found]
@@ -77,9 +97,9 @@ def supar(scores: Scores) -> Mapping[str, Program]:
         return DependencyCRF(given, lengths, multiroot=True)
 
     return {
-        "log-partition": lambda: crf().log_partition.detach().numpy(),
-        "marginals": lambda: crf().marginals.detach().numpy().swapaxes(1, 2),
-        "argmax": lambda: crf().argmax.numpy()[:, 1:],
+        "log-partition": Work(lambda: crf().log_partition.detach()),
+        "marginals": Work(lambda: crf().marginals.detach(), lambda arcs: arcs.numpy().swapaxes(1, 2)),
+        "argmax": Work(lambda: crf().argmax, lambda heads: heads.numpy()[:, 1:]),
     }
 
 
@@ -96,7 +116,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="runs of each program (default: 9)")
     options = parser.parse_args()
     jax.config.update("jax_num_cpu_devices", options.devices)
-    peers = {name: peer for name, peer in PEERS.items() if importlib.util.find_spec(name)}
+    known = PEERS if jax.default_backend() == "cpu" else {"torch_struct": torch_struct}
+    peers = {name: peer for name, peer in known.items() if importlib.util.find_spec(name)}
     if not peers:
         parser.error(f"none of {', '.join(PEERS)} is installed: pip install '.[peers]'")
     lines = [f"{machine()}; {os.cpu_count()} cores; medians of {options.rounds} runs, the best batch of each.", ""]
@@ -116,8 +137,8 @@ def measure(peers: Mapping[str, Peer], words: int, batches: Sequence[int], round
         scores = np.random.default_rng(0).normal(size=(batch, words + 1, words + 1)).astype(np.float32)
         programs = [make(scores) for make in (ours, *peers.values())]
         for name in programs[0]:
-            run = [made[name] for made in programs]
-            check_equal(name, peers, [program() for program in run])
+            run = [made[name].run for made in programs]
+            check_equal(name, peers, [made[name].like_ours(made[name].run()) for made in programs])
             runs = [[seconds(program) for program in run] for _ in range(rounds)]
             times = [median(of_one) * 1e3 / batch for of_one in zip(*runs, strict=True)]
             for known, new in zip(result.setdefault(name, [[] for _ in run]), times, strict=True):
