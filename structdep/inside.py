@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.sharding import AxisType
 from numpy.typing import ArrayLike
 
-from structdep import native, one_root
+from structdep import gpu, native, one_root
 from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
@@ -196,7 +196,7 @@ def run_by_xla(
         return padded.reshape(size, groups, *leaf.shape[1:]).swapaxes(0, 1)
 
     def empty() -> Arrays:
-        return empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value")
+        return empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value" or gpu.serves(made, semiring))
 
     def parse(state: tuple[Arrays, jax.Array], group: tuple[Any, ...]) -> tuple[Any, tuple[Any, Arrays]]:
         """A group fills the charts of the one before, which are emptied only where these may hold infinity or NaN.
@@ -291,7 +291,7 @@ def _lanes(made: Plan, want: str, batch: int) -> int:
     mesh = jax.sharding.get_abstract_mesh()
     dealt = AxisType.Auto in mesh.axis_types and mesh.size > 1
     gains = made.arity > 2 or want == "uses"
-    return batch if jax.default_backend() == "cpu" and gains and not dealt else 1
+    return batch if jax.default_backend() == "cpu" and not gpu.INTERPRETED and gains and not dealt else 1
 
 
 def _parse(
@@ -310,7 +310,8 @@ def _parse(
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
-    charts = fill(made, layout, skewed, charts, semiring)
+    at_once = gpu.serves(made, semiring)
+    charts = gpu.fill(made, layout, semiring, skewed, charts) if at_once else fill(made, layout, skewed, charts, semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
         return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))
@@ -320,7 +321,8 @@ def _parse(
     if want == "uses":
         value, seed = jax.vjp(goal, tables, charts)
         direct, seeds = seed(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)
-        (uses,) = unskew(sweep(made, layout, skewed, charts, seeds, semiring))
+        pull = gpu.sweep if at_once else partial(sweep, semiring=semiring)
+        (uses,) = unskew(pull(made, layout, skewed, charts, seeds))
         uses = jax.tree.map(jnp.add, uses, direct)
     elif isinstance(semiring, KBest):
         value = goal(tables, charts)
