@@ -1,0 +1,130 @@
+"""Rules as data: what the kernels of `structdep.gpu.kernels` read, so that one of each fills any system's charts.
+
+A program is a vector of whole numbers. It has the steps of a width one after the other; a step has items, which have
+terms: products that are summed, or, to go back, a product's shares for one of its factors. Terms with as many factors
+have records of one length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structdep.gpu.frames import Form
+
+Kind = tuple[int, bool]
+"""Of a term: how many factors it has, and whether a lane adds up several of it."""
+Size = tuple[int, int]
+"""Of an axis: this much, and so much more with each width."""
+
+STEP_SIZE = 4
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product over a grid, whose axes are shared by lanes or run through by each: `target` is what it makes."""
+
+    target: Form
+    factors: tuple[Form, ...]
+    lanes: tuple[int, ...]
+    loops: tuple[int, ...]
+    sizes: Mapping[int, Size]
+
+    @property
+    def kind(self) -> Kind:
+        return len(self.factors), bool(self.loops)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item at one width: from which width on it has values, where it is stored, and the products it is made from."""
+
+    least: int
+    targets: tuple[Form, ...]
+    lanes: tuple[int, ...]
+    sizes: Mapping[int, Size]
+    terms: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """Items that do not wait for each other, and phases of terms: those of one do not, either."""
+
+    items: tuple[Item, ...]
+    phases: tuple[tuple[Term, ...], ...] = ()
+
+
+class Program:
+    """The numbers, and what a kernel has to know beforehand: how many axes there are, at most, and which kinds."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        items = [item for step in steps for item in step.items]
+        phases = [item.terms for item in items] + [phase for step in steps for phase in step.phases]
+        terms = [term for phase in phases for term in phase]
+        self.steps = len(steps)
+        self.kinds = sorted({term.kind for term in terms})
+        self.lanes = max(len(owner.lanes) for owner in (*terms, *items))
+        self.loops = max(len(term.loops) for term in terms)
+        self.code = self._encode(steps, items, phases)
+
+    def _encode(
+        self, steps: Sequence[Step], items: Sequence[Item], phases: Sequence[Sequence[Term]]
+    ) -> NDArray[np.int32]:
+        """Steps, items, phases and terms: each refers to its part of the next."""
+        items_at = STEP_SIZE * len(steps)
+        phases_at = items_at + self.item_size * len(items)
+        terms_at = phases_at + self.phase_size * len(phases)
+        code, records = list[int](), list[int]()
+        later = phases_at + self.phase_size * len(items)
+        for step in steps:
+            code += [items_at, len(step.items), later, len(step.phases)]
+            items_at += self.item_size * len(step.items)
+            later += self.phase_size * len(step.phases)
+        for number, item in enumerate(items):
+            code += self._item(item, phases_at + self.phase_size * number)
+        for phase in phases:
+            for kind in self.kinds:
+                own = [term for term in phase if term.kind == kind]
+                code += [terms_at + len(records), len(own)]
+                records += [number for term in own for number in self._term(term)]
+        return np.array([*code, *records], np.int32)
+
+    @property
+    def item_size(self) -> int:
+        return 3 + 2 * self.lanes + 2 * self.form_size
+
+    @property
+    def phase_size(self) -> int:
+        return 2 * len(self.kinds)
+
+    @property
+    def form_size(self) -> int:
+        return 2 + self.lanes + self.loops
+
+    def term_size(self, kind: Kind) -> int:
+        return 2 * (self.lanes + self.loops) + self.form_size * (1 + kind[0])
+
+    def _item(self, item: Item, phase_at: int) -> list[int]:
+        numbers = [item.least, len(item.lanes) == 1, *_sizes(item.lanes, self.lanes, item.sizes)]
+        forms = [self._form(form, item.lanes, ()) for form in (item.targets * 2)[:2]]
+        return [*numbers, *chain(*forms), phase_at]
+
+    def _term(self, term: Term) -> list[int]:
+        sizes = [*_sizes(term.lanes, self.lanes, term.sizes), *_sizes(term.loops, self.loops, term.sizes)]
+        return [*sizes, *chain(*(self._form(form, term.lanes, term.loops) for form in (term.target, *term.factors)))]
+
+    def _form(self, form: Form, lanes: Sequence[int], loops: Sequence[int]) -> list[int]:
+        return [form.start, form.slope, *_steps(lanes, self.lanes, form), *_steps(loops, self.loops, form)]
+
+
+def _sizes(axes: Sequence[int], places: int, sizes: Mapping[int, Size]) -> list[int]:
+    """Those of some axes in so many places, the first of which are of size 1 if there are more."""
+    return [*chain(*[(1, 0)] * (places - len(axes)), *(sizes[axis] for axis in axes))]
+
+
+def _steps(axes: Sequence[int], places: int, form: Form) -> list[int]:
+    return [0] * (places - len(axes)) + [form.steps.get(axis, 0) for axis in axes]
