@@ -50,8 +50,8 @@ def ours(scores: Scores) -> Mapping[str, Work]:
 
 def torch_struct(scores: Scores) -> Mapping[str, Work]:
     """Its arcs from the root stand on the diagonal."""
-    import torch  # type: ignore[import-not-found]
-    from torch_struct import DependencyCRF  # type: ignore[import-not-found]
+    import torch
+    from torch_struct import DependencyCRF
 
     words = np.arange(scores.shape[-1] - 1)
     on_diagonal = scores[:, 1:, 1:].copy()
@@ -88,7 +88,7 @@ def torch_struct(scores: Scores) -> Mapping[str, Work]:
 def supar(scores: Scores) -> Mapping[str, Work]:
     """Its scores are by dependent first."""
     import torch
-    from supar.structs import DependencyCRF  # type: ignore[import-not-found]
+    from supar.structs import DependencyCRF
 
     given = torch.tensor(np.ascontiguousarray(scores.swapaxes(1, 2)))
     lengths = torch.full((len(scores),), scores.shape[-1] - 1)

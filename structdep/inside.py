@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AxisType
 from numpy.typing import ArrayLike
 
 from structdep import gpu, native, one_root
@@ -29,7 +28,7 @@ from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.skewing import skew_all
 from structdep.steps import Arrays
-from structdep.systems import System, chosen, on_devices, run
+from structdep.systems import System, chosen, is_dealt, on_devices, run
 from structdep.traceback import derivation, derivations
 
 GROUP_BYTES = {"cpu": 1 << 25}
@@ -190,13 +189,15 @@ def run_by_xla(
     size = _group_size(made, want, nodes, max(batch, 1))
     groups = max(-(-batch // size), 1)
 
+    keep = want != "value" or gpu.serves(made, semiring)
+
     def split(leaf: jax.Array) -> jax.Array:
         """Each group from all over the batch: where devices share it, each of them works on each group."""
         padded = jnp.pad(leaf, [(0, groups * size - batch)] + [(0, 0)] * (leaf.ndim - 1))
         return padded.reshape(size, groups, *leaf.shape[1:]).swapaxes(0, 1)
 
     def empty() -> Arrays:
-        return empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep=want != "value" or gpu.serves(made, semiring))
+        return empty_charts(made, layout, semiring, size, jax.tree.leaves(tables)[0].dtype, keep)
 
     def parse(state: tuple[Arrays, jax.Array], group: tuple[Any, ...]) -> tuple[Any, tuple[Any, Arrays]]:
         """A group fills the charts of the one before, which are emptied only where these may hold infinity or NaN.
@@ -210,7 +211,7 @@ def run_by_xla(
         charts, result = _parse(made, layout, semiring, want, charts, *group)
         return (charts, ~is_tame(group[0]) if semiring.additive else jnp.array(True)), result
 
-    layout = made.layout(nodes - 1, _lanes(made, want, size))
+    layout = made.layout(nodes - 1, _lanes(made, semiring, want, size))
     if groups == 1 and batch:
         return _parse(made, layout, semiring, want, empty(), tables, lengths, cotangent, key)[1]
     arrays = jax.tree.map(split, (tables, lengths, cotangent))
@@ -283,15 +284,14 @@ def _group_bytes() -> int:
     return most // 4 if backend == "cpu" and jax.local_device_count() > 1 else most
 
 
-def _lanes(made: Plan, want: str, batch: int) -> int:
+def _lanes(made: Plan, semiring: Semiring, want: str, batch: int) -> int:
     """How many sentences share an axis with nodes: on CPUs all, where XLA does not deal them out to devices.
 
     Not so in charts of items with two positions, but for their derivatives: their maxima take half as long again then.
     """
-    mesh = jax.sharding.get_abstract_mesh()
-    dealt = AxisType.Auto in mesh.axis_types and mesh.size > 1
     gains = made.arity > 2 or want == "uses"
-    return batch if jax.default_backend() == "cpu" and not gpu.INTERPRETED and gains and not dealt else 1
+    shared = jax.default_backend() == "cpu" and gains and not is_dealt() and not gpu.serves(made, semiring)
+    return batch if shared else 1
 
 
 def _parse(
@@ -310,8 +310,12 @@ def _parse(
     arity = {name: made.system.declared[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
-    at_once = gpu.serves(made, semiring)
-    charts = gpu.fill(made, layout, semiring, skewed, charts) if at_once else fill(made, layout, skewed, charts, semiring)
+    if gpu.serves(made, semiring):
+        charts, frames = gpu.fill(made, layout, semiring, skewed, charts)
+        back = partial(gpu.sweep, made, layout, frames=frames)
+    else:
+        charts = fill(made, layout, skewed, charts, semiring)
+        back = partial(sweep, made, layout, semiring=semiring)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
         return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))
@@ -321,8 +325,7 @@ def _parse(
     if want == "uses":
         value, seed = jax.vjp(goal, tables, charts)
         direct, seeds = seed(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)
-        pull = gpu.sweep if at_once else partial(sweep, semiring=semiring)
-        (uses,) = unskew(pull(made, layout, skewed, charts, seeds))
+        (uses,) = unskew(back(skewed, charts, seeds))
         uses = jax.tree.map(jnp.add, uses, direct)
     elif isinstance(semiring, KBest):
         value = goal(tables, charts)

@@ -65,6 +65,12 @@ def chosen(system: DeductionSystem, semiring: Semiring, tables: Mapping[str, Any
     return best or system
 
 
+def is_dealt() -> bool:
+    """Whether XLA deals sentences out to devices by itself: a program that it does not know would get all on each."""
+    mesh = jax.sharding.get_abstract_mesh()
+    return AxisType.Auto in mesh.axis_types and mesh.size > 1
+
+
 def on_devices(function: Run) -> Run:
     """Decorates what runs a class of trees: where axes of a mesh are explicit, XLA decides how devices share its work.
 

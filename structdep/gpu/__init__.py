@@ -1,10 +1,16 @@
-"""Charts on GPUs by kernels that have a sentence's whole chart: best scores, log-sums and marginals."""
+"""Charts on GPUs: best scores, log-sums and marginals by kernels that have a sentence's whole chart.
+
+XLA starts a kernel for each operation at each width, hundreds for a chart, and compiles all of them for a system and a
+shape. Here there is one to fill charts and one to go back through them, written in Pallas, for Triton. The rules are data
+(`program.py`), so that a kernel is small whatever the system. All else is left to XLA: scores laid out as boxes, the
+goal's value, best trees and samples from filled charts, other semirings, and derivatives of derivatives.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from functools import partial
-from math import prod
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -15,7 +21,7 @@ from jax.experimental.pallas import triton
 from structdep import engine
 from structdep.gpu.blocks import Lanes
 from structdep.gpu.compiler import to_fill, to_go_back
-from structdep.gpu.folds import Logarithm, fold_of
+from structdep.gpu.folds import fold_of
 from structdep.gpu.frames import Frame
 from structdep.gpu.kernels import Kernel
 from structdep.gpu.program import Program
@@ -23,56 +29,76 @@ from structdep.layout import Layout
 from structdep.plan import Plan
 from structdep.semirings import LogSum, Semiring
 from structdep.steps import Arrays
+from structdep.systems import is_dealt
 
-LANES = 512
-"""Cells, or terms of fewer of them, that a sentence's threads look at together, at most."""
-CELLS = 1
-"""Those of one thread."""
+LEAST, MOST = 128, 512
+"""Lanes of a sentence: at least, and at most, or where items have three positions."""
+CELLS = 2
+"""Lanes of one thread: so many cells it waits for at once."""
+FILL_AT_ONCE, BACK_AT_ONCE = 4, 2
+"""Terms that a lane reads at once: more would take more registers, so that fewer sentences are at work."""
 INTERPRETED = False
 """Whether kernels are run by XLA, on any device: for tests."""
 
 
 def serves(plan: Plan, semiring: Semiring) -> bool:
     """Whether charts are filled here."""
-    return (jax.default_backend() == "gpu" or INTERPRETED) and fold_of(semiring) is not None and bool(plan.groups)
+    return fold_of(semiring) is not None and bool(plan.groups) and not is_dealt() and (INTERPRETED or _is_able())
+
+
+def _is_able() -> bool:
+    if jax.default_backend() != "gpu" or os.environ.get("STRUCTDEP_NATIVE") == "0":
+        return False
+    return _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    """Of NVIDIA's, from the generation of 2020 on."""
+    capability = str(jax.local_devices(backend="gpu")[0].compute_capability)
+    return not capability[0].isdigit() or float(capability) >= 8
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays) -> Arrays:
-    """As `engine.fill`."""
+def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays) -> tuple[Arrays, jax.Array]:
+    """As `engine.fill`; and the same charts as `sweep` reads them."""
     fold, frame = fold_of(semiring), Frame.of({**tables, **charts})
     assert fold is not None
-    kernel = _kernel(plan, layout, to_fill(plan, layout, frame))
-    frames = frame.flatten({**tables, **charts}) / fold.unit
-    filled = frame.unflatten(_run(kernel, partial(kernel.fill, fold), [], frames) * fold.unit)
-    return {key: filled[key] for key in charts}
+    kernel = _kernel(plan, layout, to_fill(plan, layout, frame), FILL_AT_ONCE)
+    frames = _run(kernel, partial(kernel.fill, fold), [], frame.flatten({**tables, **charts}) / fold.unit)
+    filled = frame.unflatten(frames * fold.unit)
+    return {key: filled[key] for key in charts}, frames
 
 
 @fill.defjvp
-def _(plan: Plan, layout: Layout, semiring: Semiring, primals: Any, tangents: Any) -> tuple[Arrays, Arrays]:
-    return jax.jvp(lambda *arrays: engine.fill(plan, layout, *arrays, semiring), primals, tangents)
+def _(plan: Plan, layout: Layout, semiring: Semiring, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    _, frames = fill(plan, layout, semiring, *primals)
+    charts, more = jax.jvp(lambda *arrays: engine.fill(plan, layout, *arrays, semiring), primals, tangents)
+    return (charts, frames), (more, jnp.zeros_like(frames))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays) -> Arrays:
+def sweep(
+    plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, frames: jax.Array
+) -> Arrays:
     """As `engine.sweep`, in `LogSum`, for cotangents that are nowhere negative."""
     frame = Frame.of({**tables, **charts})
-    kernel = _kernel(plan, layout, to_go_back(plan, layout, frame))
-    values = frame.flatten({**tables, **charts}) / Logarithm.unit
+    kernel = _kernel(plan, layout, to_go_back(plan, layout, frame), BACK_AT_ONCE)
     zeros = {key: jnp.zeros_like(table) for key, table in tables.items()}
-    derivatives = frame.unflatten(_run(kernel, kernel.go_back, [values], frame.flatten({**zeros, **cotangents})))
+    derivatives = frame.unflatten(_run(kernel, kernel.go_back, [frames], frame.flatten({**zeros, **cotangents})))
     return {key: derivatives[key] for key in tables}
 
 
 @sweep.defjvp
 def _(plan: Plan, layout: Layout, primals: Any, tangents: Any) -> tuple[Arrays, Arrays]:
-    return jax.jvp(lambda *arrays: engine.sweep(plan, layout, *arrays, LogSum()), primals, tangents)
+    return jax.jvp(lambda *arrays: engine.sweep(plan, layout, *arrays, LogSum()), primals[:3], tangents[:3])
 
 
-def _kernel(plan: Plan, layout: Layout, program: Program) -> Kernel:
-    columns = min(1 << (layout.nodes - 1).bit_length(), LANES)
-    narrow, wide = Lanes(LANES // columns, columns), Lanes(1, LANES)
-    return Kernel(program, min(plan.least.values()), layout.widest, narrow, wide, INTERPRETED)
+def _kernel(plan: Plan, layout: Layout, program: Program, at_once: int) -> Kernel:
+    columns = min(1 << (layout.nodes - 1).bit_length(), MOST)
+    lanes = MOST if plan.arity > 2 else min(max(LEAST, 2 * columns), MOST)
+    narrow, wide = Lanes(lanes // columns, columns), Lanes(1, lanes)
+    return Kernel(program, min(plan.least.values()), layout.widest, narrow, wide, at_once, INTERPRETED)
 
 
 def _run(kernel: Kernel, work: Callable[..., None], given: list[jax.Array], changed: jax.Array) -> jax.Array:
@@ -86,7 +112,7 @@ def _run(kernel: Kernel, work: Callable[..., None], given: list[jax.Array], chan
         out_specs=sentence,
         out_shape=jax.ShapeDtypeStruct(changed.shape, changed.dtype),
         input_output_aliases={1 + len(given): 0},
-        compiler_params=triton.CompilerParams(num_warps=LANES // (32 * CELLS), num_stages=1),
+        compiler_params=triton.CompilerParams(num_warps=kernel.wide.columns // (32 * CELLS), num_stages=1),
         interpret=kernel.interpreted,
     )
     result: jax.Array = call(code, *given, changed)

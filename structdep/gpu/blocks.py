@@ -15,9 +15,6 @@ Ref = Any
 Number = Any
 """A whole number, or an array of them: one for each lane."""
 
-AT_ONCE = 4
-"""Terms that a lane reads before it adds them up, as memory answers late."""
-
 
 class Lanes(NamedTuple):
     """Rows and columns of lanes: those of one column work on one cell."""
@@ -64,9 +61,14 @@ class Reader:
         return Place(start, [self.take() for _ in range(lanes)], [self.take() for _ in range(loops)])
 
 
+def loop(start: Number, stop: Number, body: Callable[[Number, Any], Any], state: Any = None) -> Any:
+    """As `lax.fori_loop`, over numbers of 32 bits whatever JAX's default."""
+    return lax.fori_loop(jnp.int32(start), jnp.int32(stop), body, state)
+
+
 def each(first: Number, size: int, count: Number, body: Callable[[Number, Any], Any], state: Any = None) -> Any:
     """The state after `body(place, state)` for each of so many records of a size, that lie one after the other."""
-    return lax.fori_loop(0, count, lambda number, state: body(first + number * size, state), state)
+    return loop(0, count, lambda number, state: body(first + number * size, state), state)
 
 
 def over_cells(
@@ -82,19 +84,22 @@ def over_cells(
         number = turn * lanes.columns + lax.broadcasted_iota(jnp.int32, (1, lanes.columns), 1)
         body(_coordinates(number, sizes), number < count)
 
-    lax.fori_loop(0, _over(count, lanes.columns), some, None)
+    loop(0, _over(count, lanes.columns), some, None)
 
 
 def _coordinates(number: Number, sizes: Sequence[Number]) -> list[Number]:
     """Where on axes of these sizes the cells of these numbers are: the last changes first."""
     places = []
     for size in reversed(sizes[1:]):
-        places.append(lax.rem(number, jnp.broadcast_to(size, number.shape)))
-        number = lax.div(number, jnp.broadcast_to(size, number.shape))
+        above = lax.div(number, jnp.broadcast_to(size, number.shape))
+        places.append(number - above * size)
+        number = above
     return [number, *reversed(places)]
 
 
-def over_splits(lanes: Lanes, sizes: Sequence[Number], body: Callable[[list[Any], Any], Any], state: Any) -> Any:
+def over_splits(
+    lanes: Lanes, sizes: Sequence[Number], at_once: int, body: Callable[[list[Any], Any], Any], state: Any
+) -> Any:
     """The state after `body(splits, state)` for all places on axes of these sizes, some of the last axis at once.
 
     Rows share the last axis. A split is a place on each axis, and which lanes have it.
@@ -105,16 +110,16 @@ def over_splits(lanes: Lanes, sizes: Sequence[Number], body: Callable[[list[Any]
             def inner(splits: list[Any], state: Any) -> Any:
                 return body([([number, *places], mask) for places, mask in splits], state)
 
-            return over_splits(lanes, sizes[1:], inner, state)
+            return over_splits(lanes, sizes[1:], at_once, inner, state)
 
-        return lax.fori_loop(0, sizes[0], along, state)
+        return loop(0, sizes[0], along, state)
     row = lax.broadcasted_iota(jnp.int32, (lanes.rows, 1), 0)
 
     def some(turn: jax.Array, state: Any) -> Any:
-        numbers = [(turn * AT_ONCE + one) * lanes.rows + row for one in range(AT_ONCE)]
+        numbers = [(turn * at_once + one) * lanes.rows + row for one in range(at_once)]
         return body([([number], number < sizes[0]) for number in numbers], state)
 
-    return lax.fori_loop(0, _over(sizes[0], AT_ONCE * lanes.rows), some, state)
+    return loop(0, _over(sizes[0], at_once * lanes.rows), some, state)
 
 
 def _over(count: Number, size: int) -> Number:

@@ -42,7 +42,7 @@ def _item(step: engine.Step, wider: engine.Step, member: int, least: int, frame:
         if member in having:
             loops = tuple(range(-len(step.shape) - summed, -len(step.shape)))
             own = tuple(frame.place(view, member) for view in views)
-            terms.append(Term(targets[0], own, lanes, loops, sizes | dict(_sizes(views, larger))))
+            terms.append(Term(targets[0], targets[0], own, lanes, loops, sizes | dict(_sizes(views, larger))))
     return Item(least, targets, lanes, sizes, tuple(terms))
 
 
@@ -58,7 +58,7 @@ def _phases(items: Iterable[Item]) -> tuple[tuple[Term, ...], ...]:
     """The shares of all factors of all products, so that no two of a phase add to the same array."""
     phases: list[dict[Hashable, Term]] = []
     for share in (share for item in items for term in item.terms for share in _shares(term)):
-        array = share.factors[0].array
+        array = share.made.array
         phase = next((own for own in phases if array not in own), None)
         if phase is None:
             phases.append(phase := {})
@@ -67,10 +67,15 @@ def _phases(items: Iterable[Item]) -> tuple[tuple[Term, ...], ...]:
 
 
 def _shares(term: Term) -> Iterator[Term]:
-    """For each factor a term with that one first, in which lanes have its cells, and loop over all other axes."""
-    axes = (*term.loops, *term.lanes)
-    for number, factor in enumerate(term.factors):
-        others = (*term.factors[:number], *term.factors[number + 1 :])
-        lanes = tuple(axis for axis in axes if axis in factor.steps)
-        loops = tuple(axis for axis in axes if axis not in factor.steps)
-        yield replace(term, factors=(factor, *others), lanes=lanes, loops=loops)
+    """For each factor a term that adds to it.
+
+    Lanes have the cells of the target, if what is added by each lane has places of its own then; else the factor's.
+    """
+    for factor in term.factors:
+        axes = set(factor.steps)
+        if set(term.lanes) <= axes and (set(term.loops) <= axes or not set(term.loops) & axes):
+            yield replace(term, made=factor)
+        else:
+            lanes = tuple(axis for axis in (*term.loops, *term.lanes) if axis in axes)
+            loops = tuple(axis for axis in (*term.loops, *term.lanes) if axis not in axes)
+            yield replace(term, made=factor, lanes=lanes, loops=loops)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental.pallas import triton
 
-from structdep.gpu.blocks import Lanes, Number, Place, Reader, Ref, each, over_cells, over_splits
+from structdep.gpu.blocks import Lanes, Number, Place, Reader, Ref, each, loop, over_cells, over_splits
 from structdep.gpu.folds import Fold
 from structdep.gpu.program import STEP_SIZE, Kind, Program
 
@@ -26,7 +26,8 @@ from structdep.gpu.program import STEP_SIZE, Kind, Program
 class Kernel:
     """A program at work on the frames of sentences, whose items have widths from `least` to `widest`.
 
-    An item with one row of cells at each width is worked on by a `narrow` block of lanes, others by a `wide` one.
+    An item with one row of cells at each width is worked on by a `narrow` block of lanes, others by a `wide` one. Lanes
+    read so many terms `at_once` before they add them up, as memory answers late.
     """
 
     program: Program
@@ -34,6 +35,7 @@ class Kernel:
     widest: int
     narrow: Lanes
     wide: Lanes
+    at_once: int
     interpreted: bool
 
     def wait(self) -> None:
@@ -60,7 +62,7 @@ class Kernel:
             width: jax.Array, phase: Number, targets: list[Place], lanes: Lanes, cell: list[Number], mask: jax.Array
         ) -> None:
             def term(kind: Kind, at: Number, state: Any) -> Any:
-                _, loops, (_target, *factors) = self.term(Reader(code, at, width), kind)
+                _lanes, loops, (_made, _target, *factors) = self.term(Reader(code, at, width), kind)
                 own = [factor.of(cell) for factor in factors]
 
                 def add(splits: list[Any], state: Any) -> Any:
@@ -73,16 +75,13 @@ class Kernel:
             for target in targets:
                 store(frame, target.of(cell).start, fold.value(state), mask)
 
-        lax.fori_loop(self.least, self.widest + 1, at_width, None)
+        loop(self.least, self.widest + 1, at_width)
 
     def go_back(self, code: Ref, frame: Ref, _: Ref, derivatives: Ref) -> None:
-        """The derivatives of what is in the frame in their place, where seeds are.
-
-        Behind the shares that an item gives, the place of its derivative has its logarithm, less the item's value.
-        """
+        """The derivatives of what is in the frame in their place, where seeds are: each term's share is its weight."""
 
         def at_width(turn: jax.Array, _: None) -> None:
-            each(0, STEP_SIZE, self.program.steps, partial(step, self.widest - turn))
+            each(0, STEP_SIZE, self.program.steps, partial(step, jnp.int32(self.widest) - turn))
 
         def step(width: jax.Array, at: Number, _: None) -> None:
             each(code[at], self.program.item_size, code[at + 1], partial(item, width))
@@ -90,17 +89,13 @@ class Kernel:
             self.wait()
 
         def item(width: jax.Array, at: Number, _: None) -> None:
-            there, _narrow, sizes, targets, _phase = self.item(Reader(code, at, width))
-            over_cells(self.wide, sizes, there, partial(ratios, targets))
+            there, _narrow, sizes, (first, second), _phase = self.item(Reader(code, at, width))
+            over_cells(self.wide, sizes, there * (first.start != second.start), partial(join, first, second))
 
-        def ratios(targets: list[Place], cell: list[Number], mask: jax.Array) -> None:
-            first, second = (target.of(cell).start for target in targets)
-            value = load(frame, first, mask)
-            derivative = load(derivatives, first, mask, 0)
-            derivative += load(derivatives, second, mask & (first != second), 0)
-            there = (derivative > 0) & (value > -jnp.inf)
-            log = jnp.where(there, jnp.log2(jnp.where(there, derivative, 1)) - value, -jnp.inf)
-            store(derivatives, first, log, mask)
+        def join(first: Place, second: Place, cell: list[Number], mask: jax.Array) -> None:
+            """An item that is stored twice has both derivatives in one place."""
+            places = first.of(cell).start, second.of(cell).start
+            store(derivatives, places[0], sum(load(derivatives, place, mask, 0) for place in places), mask)
 
         def phase(width: jax.Array, at: Number, _: None) -> None:
             self.wait()
@@ -113,34 +108,48 @@ class Kernel:
         def add_up(
             kind: Kind, loops: list[Number], places: list[Place], cell: list[Number], mask: jax.Array
         ) -> None:
-            target, *factors = (place.of(cell) for place in places)
+            made, target, *factors = (place.of(cell) for place in places)
+            fixed = None if kind.moves else weighed(target.start, mask)
+            before = None if kind.spreads else load(derivatives, made.start, mask, 0)
 
             def add(splits: list[Any], sums: jax.Array) -> jax.Array:
-                read = [
-                    [load(derivatives, target.at(split), mask & there)]
-                    + [load(frame, factor.at(split), mask & there) for factor in factors]
-                    for split, there in splits
+                own = [([place.at(split) for place in (made, target, *factors)], mask & there) for split, there in splits]
+                known = [load(derivatives, places[0], there, 0) if kind.spreads else None for places, there in own]
+                items = [fixed or weighed(places[1], there) for places, there in own]
+                terms = [[load(frame, place, there) for place in places[2:]] for places, there in own]
+                shares = [
+                    derivative * jnp.exp2(reduce(jnp.add, factors) - value)
+                    for factors, (value, derivative) in zip(terms, items, strict=True)
                 ]
-                return reduce(jnp.add, [jnp.exp2(reduce(jnp.add, logs)) for logs in read], sums)
+                if not kind.spreads:
+                    return reduce(jnp.add, shares, sums)
+                for (places, there), old, share in zip(own, known, shares, strict=True):
+                    store(derivatives, places[0], old + share, there & (share > 0))
+                return sums
 
             sums = self.over(kind, self.wide, loops, add, jnp.zeros(self.wide, frame.dtype))
-            there = mask & (sums > 0)
-            store(derivatives, factors[0].start, load(derivatives, factors[0].start, there, 0) + sums, there)
+            if before is not None:
+                store(derivatives, made.start, before + sums, mask & (sums > 0))
 
-        lax.fori_loop(0, self.widest + 1 - self.least, at_width, None)
+        def weighed(place: Number, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
+            """An item's value, or 0 if it has none, and its derivative."""
+            value = load(frame, place, mask)
+            return jnp.where(value > -jnp.inf, value, 0), load(derivatives, place, mask, 0)
+
+        loop(0, self.widest + 1 - self.least, at_width)
 
     def item(self, read: Reader) -> tuple[Number, Number, list[Number], list[Place], Number]:
         """Whether it has values at this width, whether it is narrow, its sizes, its two places and its terms'."""
-        there = lax.clamp(0, read.width - read.take() + 1, 1)
+        there = lax.clamp(jnp.int32(0), read.width - read.take() + 1, jnp.int32(1))
         is_narrow = read.take()
         sizes = read.sizes(self.program.lanes)
         targets = [read.place(self.program.lanes, self.program.loops) for _ in range(2)]
         return there, is_narrow, sizes, targets, read.take()
 
     def term(self, read: Reader, kind: Kind) -> tuple[list[Number], list[Number], list[Place]]:
-        """The sizes of the axes that lanes share, and of those that each loops over; target and factors."""
+        """The sizes of the axes that lanes share, and of those that each loops over; what is made, target and factors."""
         lanes, loops = read.sizes(self.program.lanes), read.sizes(self.program.loops)
-        return lanes, loops, [read.place(self.program.lanes, self.program.loops) for _ in range(1 + kind[0])]
+        return lanes, loops, [read.place(self.program.lanes, self.program.loops) for _ in range(2 + kind.factors)]
 
     def terms(self, code: Ref, phase: Number, body: Callable[[Kind, Number, Any], Any], state: Any) -> Any:
         """The state after `body(kind, place, state)` for all terms of a phase."""
@@ -151,8 +160,8 @@ class Kernel:
 
     def over(self, kind: Kind, lanes: Lanes, loops: list[Number], add: Callable[..., Any], state: Any) -> Any:
         """The state after all splits, or the one where a term has no loops."""
-        if kind[1]:
-            return over_splits(lanes, loops, add, state)
+        if kind.loops:
+            return over_splits(lanes, loops, self.at_once, add, state)
         first = lax.broadcasted_iota(jnp.int32, (lanes.rows, 1), 0) == 0
         return add([([0] * len(loops), first)], state)
 

@@ -1,8 +1,7 @@
 """Rules as data: what the kernels of `structdep.gpu.kernels` read, so that one of each fills any system's charts.
 
 A program is a vector of whole numbers. It has the steps of a width one after the other; a step has items, which have
-terms: products that are summed, or, to go back, a product's shares for one of its factors. Terms with as many factors
-have records of one length.
+terms: products that are summed, or, to go back, products whose terms give shares to one of their factors.
 """
 
 from __future__ import annotations
@@ -10,14 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structdep.gpu.frames import Form
 
-Kind = tuple[int, bool]
-"""Of a term: how many factors it has, and whether a lane adds up several of it."""
+class Kind(NamedTuple):
+    """Of a term: how many factors it has, whether lanes loop, and whether in a loop the target, or what is made, moves.
+
+    Terms of one kind have records of one length.
+    """
+
+    factors: int
+    loops: bool
+    moves: bool
+    spreads: bool
+
+
 Size = tuple[int, int]
 """Of an axis: this much, and so much more with each width."""
 
@@ -26,8 +36,12 @@ STEP_SIZE = 4
 
 @dataclass(frozen=True)
 class Term:
-    """A product over a grid, whose axes are shared by lanes or run through by each: `target` is what it makes."""
+    """A product over a grid, whose axes are shared by lanes, or each loops over them: it adds to `made`.
 
+    That is the `target` of which the product is a term, or one of its factors, which gets a share of its derivative.
+    """
+
+    made: Form
     target: Form
     factors: tuple[Form, ...]
     lanes: tuple[int, ...]
@@ -36,7 +50,8 @@ class Term:
 
     @property
     def kind(self) -> Kind:
-        return len(self.factors), bool(self.loops)
+        moves, spreads = (any(axis in form.steps for axis in self.loops) for form in (self.target, self.made))
+        return Kind(len(self.factors), bool(self.loops), moves, spreads)
 
 
 @dataclass(frozen=True)
@@ -106,7 +121,7 @@ class Program:
         return 2 + self.lanes + self.loops
 
     def term_size(self, kind: Kind) -> int:
-        return 2 * (self.lanes + self.loops) + self.form_size * (1 + kind[0])
+        return 2 * (self.lanes + self.loops) + self.form_size * (2 + kind.factors)
 
     def _item(self, item: Item, phase_at: int) -> list[int]:
         numbers = [item.least, len(item.lanes) == 1, *_sizes(item.lanes, self.lanes, item.sizes)]
@@ -115,7 +130,8 @@ class Program:
 
     def _term(self, term: Term) -> list[int]:
         sizes = [*_sizes(term.lanes, self.lanes, term.sizes), *_sizes(term.loops, self.loops, term.sizes)]
-        return [*sizes, *chain(*(self._form(form, term.lanes, term.loops) for form in (term.target, *term.factors)))]
+        forms = [self._form(form, term.lanes, term.loops) for form in (term.made, term.target, *term.factors)]
+        return [*sizes, *chain(*forms)]
 
     def _form(self, form: Form, lanes: Sequence[int], loops: Sequence[int]) -> list[int]:
         return [form.start, form.slope, *_steps(lanes, self.lanes, form), *_steps(loops, self.loops, form)]

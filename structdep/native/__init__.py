@@ -22,7 +22,7 @@ from structdep.deduction import DeductionSystem
 from structdep.native import library
 from structdep.native.program import is_possible, program
 from structdep.semirings import LogSum, MaxPlus, Semiring
-from structdep.systems import System, chosen
+from structdep.systems import System, chosen, is_dealt
 
 Answer = tuple[jax.Array, dict[str, jax.Array]]
 
@@ -37,7 +37,7 @@ def serves(system: DeductionSystem, semiring: Semiring, want: str, tables: Mappi
         and type(semiring) in (MaxPlus, LogSum)
         and want in WANTS
         and not (want == "uses" and semiring.idempotent)
-        and not _is_dealt()
+        and not is_dealt()
         and is_possible(system, frozenset(tables))
         and library.is_there()
     )
@@ -48,12 +48,6 @@ def masks(system: System, semiring: Semiring, tables: Mapping[str, Any]) -> bool
     if not isinstance(system, DeductionSystem):
         return False
     return serves(chosen(system, semiring, tables), semiring, "value", tables)
-
-
-def _is_dealt() -> bool:
-    """Whether XLA deals sentences out to devices by itself: it would give all of them to each."""
-    mesh = jax.sharding.get_abstract_mesh()
-    return AxisType.Auto in mesh.axis_types and mesh.size > 1
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
