@@ -1,9 +1,9 @@
 """Charts on GPUs: best scores, log-sums and marginals by kernels that have a sentence's whole chart.
 
 XLA starts a kernel for each operation at each width, hundreds for a chart, and compiles all of them for a system and a
-shape. Here there is one to fill charts and one to go back through them, written in Pallas, for Triton. The rules are data
-(`program.py`), so that a kernel is small whatever the system. All else is left to XLA: scores laid out as boxes, the
-goal's value, best trees and samples from filled charts, other semirings, and derivatives of derivatives.
+shape. Here there is one to fill charts and one to go back through them, written in Pallas, for Triton. The rules are
+data (`program.py`), so that a kernel is small whatever the system. All else is left to XLA: scores laid out as boxes,
+the goal's value, best trees and samples from filled charts, other semirings, and derivatives of derivatives.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ LEAST, MOST = 128, 512
 """Lanes of a sentence: at least, and at most, or where items have three positions."""
 CELLS = 2
 """Lanes of one thread: so many cells it waits for at once."""
-FILL_AT_ONCE, BACK_AT_ONCE = 4, 2
-"""Terms that a lane reads at once: more would take more registers, so that fewer sentences are at work."""
+AT_ONCE = 4
+"""Terms that a lane reads before it adds them up, as memory answers late: more would take too many registers."""
 INTERPRETED = False
 """Whether kernels are run by XLA, on any device: for tests."""
 
@@ -64,7 +64,7 @@ def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts:
     """As `engine.fill`; and the same charts as `sweep` reads them."""
     fold, frame = fold_of(semiring), Frame.of({**tables, **charts})
     assert fold is not None
-    kernel = _kernel(plan, layout, to_fill(plan, layout, frame), FILL_AT_ONCE)
+    kernel = _kernel(plan, layout, to_fill(plan, layout, frame))
     frames = _run(kernel, partial(kernel.fill, fold), [], frame.flatten({**tables, **charts}) / fold.unit)
     filled = frame.unflatten(frames * fold.unit)
     return {key: filled[key] for key in charts}, frames
@@ -73,17 +73,15 @@ def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts:
 @fill.defjvp
 def _(plan: Plan, layout: Layout, semiring: Semiring, primals: Any, tangents: Any) -> tuple[Any, Any]:
     _, frames = fill(plan, layout, semiring, *primals)
-    charts, more = jax.jvp(lambda *arrays: engine.fill(plan, layout, *arrays, semiring), primals, tangents)
+    charts, more = jax.jvp(partial(engine.fill, plan, layout, semiring=semiring), primals, tangents)
     return (charts, frames), (more, jnp.zeros_like(frames))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def sweep(
-    plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, frames: jax.Array
-) -> Arrays:
+def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, frames: jax.Array) -> Arrays:
     """As `engine.sweep`, in `LogSum`, for cotangents that are nowhere negative."""
     frame = Frame.of({**tables, **charts})
-    kernel = _kernel(plan, layout, to_go_back(plan, layout, frame), BACK_AT_ONCE)
+    kernel = _kernel(plan, layout, to_go_back(plan, layout, frame))
     zeros = {key: jnp.zeros_like(table) for key, table in tables.items()}
     derivatives = frame.unflatten(_run(kernel, kernel.go_back, [frames], frame.flatten({**zeros, **cotangents})))
     return {key: derivatives[key] for key in tables}
@@ -91,14 +89,14 @@ def sweep(
 
 @sweep.defjvp
 def _(plan: Plan, layout: Layout, primals: Any, tangents: Any) -> tuple[Arrays, Arrays]:
-    return jax.jvp(lambda *arrays: engine.sweep(plan, layout, *arrays, LogSum()), primals[:3], tangents[:3])
+    return jax.jvp(partial(engine.sweep, plan, layout, semiring=LogSum()), primals[:3], tangents[:3])
 
 
-def _kernel(plan: Plan, layout: Layout, program: Program, at_once: int) -> Kernel:
+def _kernel(plan: Plan, layout: Layout, program: Program) -> Kernel:
     columns = min(1 << (layout.nodes - 1).bit_length(), MOST)
     lanes = MOST if plan.arity > 2 else min(max(LEAST, 2 * columns), MOST)
     narrow, wide = Lanes(lanes // columns, columns), Lanes(1, lanes)
-    return Kernel(program, min(plan.least.values()), layout.widest, narrow, wide, at_once, INTERPRETED)
+    return Kernel(program, min(plan.least.values()), layout.widest, narrow, wide, AT_ONCE, INTERPRETED)
 
 
 def _run(kernel: Kernel, work: Callable[..., None], given: list[jax.Array], changed: jax.Array) -> jax.Array:
@@ -110,7 +108,7 @@ def _run(kernel: Kernel, work: Callable[..., None], given: list[jax.Array], chan
         grid=(len(changed),),
         in_specs=[pl.BlockSpec(code.shape, lambda _: (0,)), *[sentence] * len(given), sentence],
         out_specs=sentence,
-        out_shape=jax.ShapeDtypeStruct(changed.shape, changed.dtype),
+        out_shape=jax.typeof(changed),
         input_output_aliases={1 + len(given): 0},
         compiler_params=triton.CompilerParams(num_warps=kernel.wide.columns // (32 * CELLS), num_stages=1),
         interpret=kernel.interpreted,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from structdep import engine
 from structdep.gpu.frames import Frame
 from structdep.gpu.program import Item, Program, Size, Step, Term
 from structdep.layout import Layout
 from structdep.plan import Block, Plan
+from structdep.steps import Step as Group
 from structdep.views import View
 
 
@@ -33,7 +33,7 @@ def _groups(plan: Plan, layout: Layout, frame: Frame) -> Iterator[Iterator[Item]
         yield (_item(step, wider, member, least, frame) for member, least in enumerate(leasts))
 
 
-def _item(step: engine.Step, wider: engine.Step, member: int, least: int, frame: Frame) -> Item:
+def _item(step: Group, wider: Group, member: int, least: int, frame: Frame) -> Item:
     targets = tuple(frame.place(view, member) for view in step.targets)
     sizes = dict(_sizes(step.targets, wider.targets))
     lanes = tuple(range(-len(step.shape) + (step.members > 1), 0))
@@ -67,15 +67,9 @@ def _phases(items: Iterable[Item]) -> tuple[tuple[Term, ...], ...]:
 
 
 def _shares(term: Term) -> Iterator[Term]:
-    """For each factor a term that adds to it.
-
-    Lanes have the cells of the target, if what is added by each lane has places of its own then; else the factor's.
-    """
+    """For each factor a term that adds to it: lanes have its cells, and loop over all other axes."""
+    axes = (*term.loops, *term.lanes)
     for factor in term.factors:
-        axes = set(factor.steps)
-        if set(term.lanes) <= axes and (set(term.loops) <= axes or not set(term.loops) & axes):
-            yield replace(term, made=factor)
-        else:
-            lanes = tuple(axis for axis in (*term.loops, *term.lanes) if axis in axes)
-            loops = tuple(axis for axis in (*term.loops, *term.lanes) if axis not in axes)
-            yield replace(term, made=factor, lanes=lanes, loops=loops)
+        lanes = tuple(axis for axis in axes if axis in factor.steps)
+        loops = tuple(axis for axis in axes if axis not in factor.steps)
+        yield replace(term, made=factor, lanes=lanes, loops=loops)

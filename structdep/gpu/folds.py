@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from structdep.semirings import LogSum, MaxPlus, Semiring
 
@@ -46,7 +47,7 @@ class Logarithm:
     unit = math.log(2)
 
     def start(self, shape: tuple[int, int], dtype: Any) -> State:
-        return jnp.full(shape, jnp.finfo(dtype).min, dtype), jnp.zeros(shape, dtype)
+        return jnp.full(shape, np.finfo(dtype).min, dtype), jnp.zeros(shape, dtype)
 
     def add(self, state: State, terms: Sequence[jax.Array]) -> State:
         top, total = state
@@ -63,4 +64,5 @@ class Logarithm:
 
 def fold_of(semiring: Semiring) -> Fold | None:
     """How lanes add in this semiring, if they can."""
-    return {MaxPlus: Greatest(), LogSum: Logarithm()}.get(type(semiring))
+    folds: dict[type[Semiring], Fold] = {MaxPlus: Greatest(), LogSum: Logarithm()}
+    return folds.get(type(semiring))

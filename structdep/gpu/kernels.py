@@ -78,7 +78,11 @@ class Kernel:
         loop(self.least, self.widest + 1, at_width)
 
     def go_back(self, code: Ref, frame: Ref, _: Ref, derivatives: Ref) -> None:
-        """The derivatives of what is in the frame in their place, where seeds are: each term's share is its weight."""
+        """The derivatives of what is in the frame in their place, where seeds are.
+
+        Before an item gives shares, the logarithm of its derivative, less its value, takes the place of the derivative:
+        with what a term is besides, that is the logarithm of its weight.
+        """
 
         def at_width(turn: jax.Array, _: None) -> None:
             each(0, STEP_SIZE, self.program.steps, partial(step, jnp.int32(self.widest) - turn))
@@ -89,13 +93,16 @@ class Kernel:
             self.wait()
 
         def item(width: jax.Array, at: Number, _: None) -> None:
-            there, _narrow, sizes, (first, second), _phase = self.item(Reader(code, at, width))
-            over_cells(self.wide, sizes, there * (first.start != second.start), partial(join, first, second))
+            there, _narrow, sizes, targets, _phase = self.item(Reader(code, at, width))
+            over_cells(self.wide, sizes, there, partial(ratio, targets))
 
-        def join(first: Place, second: Place, cell: list[Number], mask: jax.Array) -> None:
-            """An item that is stored twice has both derivatives in one place."""
-            places = first.of(cell).start, second.of(cell).start
-            store(derivatives, places[0], sum(load(derivatives, place, mask, 0) for place in places), mask)
+        def ratio(targets: list[Place], cell: list[Number], mask: jax.Array) -> None:
+            first, second = (target.of(cell).start for target in targets)
+            value, derivative = load(frame, first, mask), load(derivatives, first, mask, 0)
+            derivative += load(derivatives, second, mask & (first != second), 0)
+            there = (derivative > 0) & (value > -jnp.inf)
+            log = jnp.where(there, jnp.log2(jnp.where(there, derivative, 1)) - value, -jnp.inf)
+            store(derivatives, first, log, mask)
 
         def phase(width: jax.Array, at: Number, _: None) -> None:
             self.wait()
@@ -105,36 +112,20 @@ class Kernel:
             lanes, loops, places = self.term(Reader(code, at, width), kind)
             over_cells(self.wide, lanes, 1, partial(add_up, kind, loops, places))
 
-        def add_up(
-            kind: Kind, loops: list[Number], places: list[Place], cell: list[Number], mask: jax.Array
-        ) -> None:
+        def add_up(kind: Kind, loops: list[Number], places: list[Place], cell: list[Number], mask: jax.Array) -> None:
             made, target, *factors = (place.of(cell) for place in places)
-            fixed = None if kind.moves else weighed(target.start, mask)
-            before = None if kind.spreads else load(derivatives, made.start, mask, 0)
+            before = load(derivatives, made.start, mask, 0)
 
             def add(splits: list[Any], sums: jax.Array) -> jax.Array:
-                own = [([place.at(split) for place in (made, target, *factors)], mask & there) for split, there in splits]
-                known = [load(derivatives, places[0], there, 0) if kind.spreads else None for places, there in own]
-                items = [fixed or weighed(places[1], there) for places, there in own]
-                terms = [[load(frame, place, there) for place in places[2:]] for places, there in own]
-                shares = [
-                    derivative * jnp.exp2(reduce(jnp.add, factors) - value)
-                    for factors, (value, derivative) in zip(terms, items, strict=True)
+                read = [
+                    [load(ref, place.at(split), mask & there) for ref, place in (*terms, (derivatives, target))]
+                    for split, there in splits
                 ]
-                if not kind.spreads:
-                    return reduce(jnp.add, shares, sums)
-                for (places, there), old, share in zip(own, known, shares, strict=True):
-                    store(derivatives, places[0], old + share, there & (share > 0))
-                return sums
+                return reduce(jnp.add, [jnp.exp2(reduce(jnp.add, logs)) for logs in read], sums)
 
+            terms = [(frame, factor) for factor in factors]
             sums = self.over(kind, self.wide, loops, add, jnp.zeros(self.wide, frame.dtype))
-            if before is not None:
-                store(derivatives, made.start, before + sums, mask & (sums > 0))
-
-        def weighed(place: Number, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
-            """An item's value, or 0 if it has none, and its derivative."""
-            value = load(frame, place, mask)
-            return jnp.where(value > -jnp.inf, value, 0), load(derivatives, place, mask, 0)
+            store(derivatives, made.start, before + sums, mask & (sums > 0))
 
         loop(0, self.widest + 1 - self.least, at_width)
 
@@ -147,7 +138,7 @@ class Kernel:
         return there, is_narrow, sizes, targets, read.take()
 
     def term(self, read: Reader, kind: Kind) -> tuple[list[Number], list[Number], list[Place]]:
-        """The sizes of the axes that lanes share, and of those that each loops over; what is made, target and factors."""
+        """The sizes of the axes that lanes share, and of those they loop over; what is made, target and factors."""
         lanes, loops = read.sizes(self.program.lanes), read.sizes(self.program.loops)
         return lanes, loops, [read.place(self.program.lanes, self.program.loops) for _ in range(2 + kind.factors)]
 
@@ -172,5 +163,5 @@ def load(ref: Ref, place: Number, mask: jax.Array, other: float = -jnp.inf) -> j
 
 
 def store(ref: Ref, place: Number, value: jax.Array, mask: jax.Array) -> None:
-    """Lanes that are masked out have no place, as interpreted ones would put back what is in theirs."""
+    """Lanes that are masked out get no place: interpreted, they would put back what was in theirs."""
     triton.store(ref.at[jnp.where(mask, place, ref.shape[0])], value, mask=mask)

@@ -16,16 +16,12 @@ from numpy.typing import NDArray
 
 from structdep.gpu.frames import Form
 
-class Kind(NamedTuple):
-    """Of a term: how many factors it has, whether lanes loop, and whether in a loop the target, or what is made, moves.
 
-    Terms of one kind have records of one length.
-    """
+class Kind(NamedTuple):
+    """Of a term: how many factors it has, and whether lanes loop. Terms of one kind have records of one length."""
 
     factors: int
     loops: bool
-    moves: bool
-    spreads: bool
 
 
 Size = tuple[int, int]
@@ -50,13 +46,12 @@ class Term:
 
     @property
     def kind(self) -> Kind:
-        moves, spreads = (any(axis in form.steps for axis in self.loops) for form in (self.target, self.made))
-        return Kind(len(self.factors), bool(self.loops), moves, spreads)
+        return Kind(len(self.factors), bool(self.loops))
 
 
 @dataclass(frozen=True)
 class Item:
-    """One item at one width: from which width on it has values, where it is stored, and the products it is made from."""
+    """An item at one width: from which width on it has values, where it is stored, and its products."""
 
     least: int
     targets: tuple[Form, ...]
@@ -82,7 +77,7 @@ class Program:
         terms = [term for phase in phases for term in phase]
         self.steps = len(steps)
         self.kinds = sorted({term.kind for term in terms})
-        self.lanes = max(len(owner.lanes) for owner in (*terms, *items))
+        self.lanes = max(len(axes) for axes in [term.lanes for term in terms] + [item.lanes for item in items])
         self.loops = max(len(term.loops) for term in terms)
         self.code = self._encode(steps, items, phases)
 
