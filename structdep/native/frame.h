@@ -49,7 +49,7 @@ class Frame {
     for (Product& product : program.goal) resolve(product), put_varying_first(product);
     for (Item& item : program.items) {
       for (Product& product : item.products) resolve(product);
-      for (Product& product : item.rules) resolve(product), put_varying_first(product);
+      for (Product& product : item.rules) resolve(product), put_varying_first(product), put_rows_first(product);
       for (Reading& reading : item.readings) resolve(reading);
     }
     families = find_families(program);
@@ -203,7 +203,7 @@ class Frame {
     for (const Factor& factor : product.factors) {
       Address own = address(factor);
       own.set_strides(product.nest, product.even);
-      product.linear &= !own.inner.rows;
+      product.rows += own.inner.rows != 0;
       product.addresses.push_back(own);
     }
     if (product.even) put_varying_first(product);
@@ -224,6 +224,10 @@ class Frame {
     const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
                                              [](const Address& own) { return own.inner.moves(); });
     product.varying = static_cast<int>(fixed - product.addresses.begin());
+  }
+
+  static void put_rows_first(Factors& product) {
+    std::stable_partition(product.addresses.begin(), product.addresses.end(), [](const Address& own) { return own.inner.rows; });
   }
 
   ptrdiff_t row_, plane_;

@@ -26,7 +26,7 @@ struct Product : Factors {
   int number, side;
   bool even;   // whether its factors lie at equal distances in the innermost loop, however spans are laid out
   int beyond;  // on which side the conclusion reaches beyond a premise that has it among its readings, else kInner
-  bool linear = true;  // whether factors lie at equal distances in the last loop
+  int rows = 0;  // how many factors go from row to row in the last loop: all others lie at equal distances
 };
 
 // A product that reads an item of three positions, seen from that: the loop is over its third position, and the first factor

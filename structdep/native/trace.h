@@ -10,23 +10,9 @@
 
 #include "chart.h"
 #include "odometer.h"
+#include "random.h"
 
 namespace structdep {
-
-// SplitMix64 (Steele, Lea, Flood 2014).
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  double uniform() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-  }
-
- private:
-  uint64_t state_;
-};
 
 // Derivations that are traced together, from the widest cells to the narrowest: those of an item and width follow each
 // other, as their products lie alike.
@@ -143,7 +129,7 @@ class Traces {
   // Whether its products are at the same distance from each cell of a width, with one loop at most.
   bool are_alike(const Item& item) const {
     return frame_.skewed && item.positions == 2 && std::all_of(item.rules.begin(), item.rules.end(), [](const Product& product) {
-             return product.nest.loops.size() < 2 && product.linear;
+             return product.nest.loops.size() < 2 && !product.rows;
            });
   }
 
@@ -249,27 +235,32 @@ class Traces {
   // Calls visit(place, value) along such a line.
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_value(const Product& product, int size, Visit visit) const {
-    if (!product.linear) return walk(product, size, visit);
-    switch (product.varying) {
+    switch (product.rows < 2 ? 2 * product.varying + product.rows : -1) {
       case 0:
-        return walk_evenly<0>(product, size, visit);
-      case 1:
-        return walk_evenly<1>(product, size, visit);
+        return walk_evenly<0, 0>(product, size, visit);
       case 2:
-        return walk_evenly<2>(product, size, visit);
+        return walk_evenly<0, 1>(product, size, visit);
       case 3:
-        return walk_evenly<3>(product, size, visit);
+        return walk_evenly<1, 1>(product, size, visit);
+      case 4:
+        return walk_evenly<0, 2>(product, size, visit);
+      case 5:
+        return walk_evenly<1, 2>(product, size, visit);
+      case 6:
+        return walk_evenly<0, 3>(product, size, visit);
+      case 7:
+        return walk_evenly<1, 3>(product, size, visit);
       default:
         return walk(product, size, visit);
     }
   }
 
-  // Where factors lie at equal distances, and so many of them vary.
-  template <int kCount, typename Visit>
+  // Where so many factors vary, the first of them from row to row, if one does, others by equal distances.
+  template <int kRows, int kCount, typename Visit>
   STRUCTDEP_INLINE void walk_evenly(const Product& product, int size, Visit visit) const {
     const T* at[kFactors];
     ptrdiff_t step[kFactors];
-    for (int f = 0; f < kCount; ++f) {
+    for (int f = kRows; f < kCount; ++f) {
       const Address& own = product.addresses[f];
       at[f] = cells_ + own.in_box(nodes_), step[f] = own.inner.box;
       if (own.rows) {
@@ -279,17 +270,18 @@ class Traces {
     }
     T fixed = 0;
     for (size_t f = kCount; f < product.addresses.size(); ++f) fixed += cells_[product.addresses[f].of(nodes_)];
-    add_along(kCount, fixed, at, 0, step, size, visit);
+    if (!kRows) return add_along(kCount, fixed, at, 0, step, size, visit);
+    const Walk<T> first = walk_along(product.addresses[0]);
+    add_along(kCount - 1, fixed, at + 1, 0, step + 1, size, [&](int m, T value) { visit(m, *first.of(m) + value); });
   }
+
+  STRUCTDEP_INLINE Walk<T> walk_along(const Address& own) const { return walk_of(own, cells_, nodes_, {}, own.inner); }
 
   template <typename Visit>
   STRUCTDEP_INLINE void walk(const Product& product, int size, Visit visit) const {
     const int factors = product.addresses.size();
     Walk<T> walk[kFactors];
-    for (int f = 0; f < factors; ++f) {
-      const Address& own = product.addresses[f];
-      walk[f] = walk_of(own, cells_, nodes_, {}, own.inner);
-    }
+    for (int f = 0; f < factors; ++f) walk[f] = walk_along(product.addresses[f]);
     for (int m = 0; m < size; ++m) {
       T value = *walk[0].of(m);
       for (int f = 1; f < factors; ++f) value += *walk[f].of(m);
