@@ -78,7 +78,7 @@ class Program:
         self.steps = len(steps)
         self.kinds = sorted({term.kind for term in terms})
         self.lanes = max(len(axes) for axes in [term.lanes for term in terms] + [item.lanes for item in items])
-        self.loops = max(len(term.loops) for term in terms)
+        self.loops = max((len(term.loops) for term in terms), default=0)
         self.code = self._encode(steps, items, phases)
 
     def _encode(

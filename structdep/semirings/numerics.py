@@ -1,8 +1,8 @@
 """Reductions and an exponential that XLA compiles into one vectorized loop on CPUs.
 
 jaxlib hands `jnp.sum` and `jnp.max` over many elements to a library that allocates its intermediate results, and calls
-a scalar `exp`: in a chart, two to four times slower than the loops that these functions become. Elsewhere they are
-`jnp`'s.
+a scalar `exp`: in a chart, two to four times slower than the loops that these functions become. On GPUs reductions by
+windows are as fast as `jnp`'s, and `exp` is `jnp`'s.
 """
 
 from __future__ import annotations
