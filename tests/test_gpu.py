@@ -14,7 +14,7 @@ from cases import LENGTHS, some_tables
 from jax.sharding import AbstractMesh, AxisType
 
 import structdep as sd
-from structdep import gpu, native
+from structdep import gpu
 from structdep.deduction import DeductionSystem
 from structdep.inside import GROUP_BYTES, run_by_xla
 from structdep.scores import Problem, problem
@@ -38,16 +38,15 @@ each_system = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: syst
 
 
 @pytest.fixture(autouse=True)
-def all_by_xla(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(native, "serves", lambda *_: False)
+def traced_anew(by_xla: None) -> Iterator[None]:
     run_by_xla.clear_cache()
     yield
     run_by_xla.clear_cache()
 
 
 @pytest.fixture
-def interpreted(all_by_xla: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """From now on kernels are run by XLA. These did."""
+def interpreted(traced_anew: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """From now on kernels fill charts, run by XLA: those that did."""
     ran: list[str] = []
     run = gpu._run
 

@@ -1,4 +1,4 @@
-"""GPUs and TPUs, as far as a CPU can tell: programs can be made for them, and what they would compute is the same."""
+"""GPUs and TPUs, as far as a CPU can tell: programs by XLA alone can be made for them, and would compute the same."""
 
 from collections.abc import Callable
 from typing import Any
