@@ -73,7 +73,7 @@ class Rules {
   const Program program;
 
   // The frame for so many sentences, the longest of which has so many nodes: fewer lie beside each other where there is
-  // not enough for all threads, or where their charts would not fit into a cache, if spans fill vectors, too.
+  // not enough for all threads, or where their charts would take too much memory, if spans fill vectors, too.
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
@@ -84,8 +84,8 @@ class Rules {
   }
 
  private:
-  static constexpr double kMost = 3e5 * kLanes;  // numbers of all tables that are read again and again
-  static constexpr double kNear = 8e5;           // of those that a core's cache has room for
+  static constexpr double kMost = 1.2e6 * kLanes;  // numbers of all tables
+  static constexpr double kNear = 8e5;             // of those that a core's cache has room for
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;
