@@ -21,8 +21,13 @@ class Ahead {
   // The narrowest of the widths at which an item was last joined so: 0 where it was not.
   int width(const Item& item) const { return item.ahead ? width_ : 0; }
 
-  // Before spans of a width, if that is the narrowest of some: values of all of these, as far as they come from what is
-  // narrower.
+  // Where the sums of an item at a width are, as seen from its values.
+  T* sums(int number, int width, T* cells) const {
+    return cells + frame_.sums(items()[number], width) - frame_.home(number, kInner).at(0, width);
+  }
+
+  // Before spans of a width, if that is the narrowest of some: values of all of these, and sums of exponentials, as far as
+  // they come from what is narrower.
   void fill(int width, T* cells) {
     if (!begins(width)) return;
     width_ = width;
@@ -30,13 +35,11 @@ class Ahead {
     for (size_t number = 0; number < items().size(); ++number) {
       const Item& item = items()[number];
       if (!item.ahead) continue;
-      const auto own = [&](const Nodes& nodes) { return Cells(frame_, number, item.cells, nodes); };
-      for_each_span([&](Nodes& nodes) { store_all(own(nodes), cells, -kInf<T>); });
+      for_each_span([&](Nodes& nodes) { store_all(Cells(frame_, number, item.cells, nodes), cells, -kInf<T>); });
       for_each_product(item, number, cells, nullptr, [&](Loops<T>& loops) {
         loops.sum = sums(number, loops.width, cells);
         adds_ ? execute<Work::kSum>(loops, blocks(loops)) : execute<Work::kMax>(loops, blocks(loops));
       });
-      if (adds_) for_each_span([&](Nodes& nodes) { add_logarithms(own(nodes), cells, sums(number, nodes.at[kEnd], cells)); });
     }
   }
 
@@ -88,11 +91,6 @@ class Ahead {
   }
 
   int blocks(const Loops<T>& loops) const { return frame_.blocks(at(loops.width)); }
-
-  // Where the sums of an item at one of the widths are, as seen from its values.
-  T* sums(int number, int width, T* cells) const {
-    return cells + frame_.sums(width - width_) - frame_.home(number, kInner).at(0, width);
-  }
 
   template <typename Visit>
   void for_each_span(Visit visit) const {

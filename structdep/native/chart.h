@@ -128,7 +128,7 @@ class Chart {
       return store_all(given, cells, T{0});
     }
     products_.find(number, nodes, cells, nullptr, ahead_.width(item));
-    if (ahead_.width(item)) return go_on(own);
+    if (ahead_.width(item)) return add_up(own, ahead_.sums(number, nodes.at[kEnd], cells));
     if (Alternatives<T>::fit(products_)) {
       const Alternatives<T> products(products_);
       if (own.are(products.size()) && products.place() == own.first())
@@ -136,7 +136,7 @@ class Chart {
     }
     if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, -kInf<T>);
     if (item.assigned) return run_all<Work::kAssign>();
-    adds_ ? add_up(own) : run_all<Work::kMax>();
+    add_up(own, cells + frame_.sums() - own.first());
   }
 
   // Whether the only product has a value in all of these cells.
@@ -145,23 +145,12 @@ class Chart {
     return own.are(1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]));
   }
 
-  // The sum of its products. Sums of exponentials, relative to values so far, are 0 before and after.
-  void add_up(const Cells& own) {
-    T* const sums = sums_of(own);
+  // The sum of its products, from what there is on. Sums of exponentials, relative to values so far, are 0 afterwards.
+  void add_up(const Cells& own, T* sums) {
+    if (!adds_) return run_all<Work::kMax>();
     run_all<Work::kSum>(sums);
     add_logarithms(own, cells(), sums);
   }
-
-  // With those that are left, where there are values of others.
-  void go_on(const Cells& own) {
-    if (!products_.size()) return;
-    if (!adds_) return run_all<Work::kMax>();
-    T* const sums = sums_of(own);
-    own.for_each([&](ptrdiff_t at) { store(sums + at, where<T>(load(cells() + at) > -kInf<T>, all(T{1}))); });
-    add_up(own);
-  }
-
-  T* sums_of(const Cells& own) const { return cells() + frame_.sums(0) - own.first(); }
 
   void pull_back(int number, Nodes& nodes) {
     const Item& item = items()[number];

@@ -43,7 +43,7 @@ class Frame {
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
       item.passing &= !(traced && item.ruled) && !(differentiated && (has_sums(item) || item.products.size() > 1));
-      item.ahead = large && can_be_ahead(item);
+      if (large && can_be_ahead(item)) item.ahead = ++ahead_;
       lay_out(item, lent, is_wider[&item - program.items.data()]);
     }
     for (Product& product : program.goal) resolve(product), put_varying_first(product);
@@ -68,9 +68,10 @@ class Frame {
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
 
-  // Behind these, room for the sums of a span, for each of some; and all of it.
-  size_t sums(int span) const { return size() + span * (cells_[kOneSpan] + kLanes); }
-  size_t size_with_sums() const { return sums(large ? kWidths : 1); }
+  // Behind these, room for the sums of a span, and for those of an item joined ahead, at some widths; and all of it.
+  size_t sums() const { return size(); }
+  size_t sums(const Item& item, int width) const { return sums_in(1 + (item.ahead - 1) * kWidths + width % kWidths); }
+  size_t size_with_sums() const { return sums_in(1 + ahead_ * kWidths); }
 
   // How many vectors lie beside each other at a span.
   int blocks(const Nodes& nodes) const {
@@ -82,6 +83,8 @@ class Frame {
  private:
   // Beside the kinds of items with three positions: those that are kept at one span, or at some.
   static constexpr int kOneSpan = 4, kSomeSpans = 5;
+
+  size_t sums_in(int room) const { return size() + room * (cells_[kOneSpan] + kLanes); }
 
   // Room for cells at so many nodes, in all sentences.
   int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }
@@ -232,6 +235,7 @@ class Frame {
 
   ptrdiff_t row_, plane_;
   size_t size_ = 0, share_size_ = 0;
+  int ahead_ = 0;  // how many items are joined so
   std::vector<Home> homes_;
   std::vector<Row> rows_[kSomeSpans + 1];  // of each kind of items with three positions
   int cells_[kSomeSpans + 1] = {};         // how many they have
