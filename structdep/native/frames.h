@@ -77,15 +77,15 @@ class Rules {
   std::shared_ptr<const Frame> frame(int nodes, int sentences, int threads, bool traced, bool differentiated) const {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
-    while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside > kMost)) beside /= 2;
+    while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside * beside > kMost)) beside /= 2;
     const bool large = shifts_ && numbers * beside > kNear;
     return frames_.get({nodes, beside, traced, differentiated},
                        [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated, large); });
   }
 
  private:
-  static constexpr double kMost = 1.2e6 * kLanes;  // numbers of all tables
-  static constexpr double kNear = 8e5;             // of those that a core's cache has room for
+  static constexpr double kMost = 9e7;  // numbers of all tables, times how many lie beside each other
+  static constexpr double kNear = 8e5;  // of those that a core's cache has room for
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;
