@@ -68,10 +68,10 @@ class Frame {
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
 
-  // Behind these, room for the sums of a span, and for those of an item joined ahead, at some widths; and all of it.
-  size_t sums() const { return size(); }
-  size_t sums(const Item& item, int width) const { return sums_in(1 + (item.ahead - 1) * kWidths + width % kWidths); }
-  size_t size_with_sums() const { return sums_in(1 + ahead_ * kWidths); }
+  // Behind these, rooms for sums: of a span, and of each item joined ahead, at some widths; and all of it.
+  size_t sums(int room = 0) const { return size() + room * (cells_[kOneSpan] + kLanes); }
+  size_t sums(const Item& item, int width) const { return sums(1 + (item.ahead - 1) * kWidths + width % kWidths); }
+  size_t size_with_sums() const { return sums(1 + ahead_ * kWidths); }
 
   // How many vectors lie beside each other at a span.
   int blocks(const Nodes& nodes) const {
@@ -83,8 +83,6 @@ class Frame {
  private:
   // Beside the kinds of items with three positions: those that are kept at one span, or at some.
   static constexpr int kOneSpan = 4, kSomeSpans = 5;
-
-  size_t sums_in(int room) const { return size() + room * (cells_[kOneSpan] + kLanes); }
 
   // Room for cells at so many nodes, in all sentences.
   int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }

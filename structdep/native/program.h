@@ -50,7 +50,7 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
-  int ahead = 0;                  // in a frame, its number, from 1 on, if spans of some widths are joined at once to what is narrower
+  int ahead = 0;                  // in a frame, its number, from 1 on, if some widths are joined at once to what is narrower
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
   int narrowest, widest_axiom;    // the least width of what rules conclude, and the most of axioms
   std::vector<Region> cells, axioms;
