@@ -212,8 +212,8 @@ def _nth(rows: tuple[int, ...], member: jax.Array) -> jax.Array:
     """One of the rows, by arithmetic if they stand at equal distances."""
     steps = set(np.diff(rows).tolist())
     if len(steps) == 1:
-        return _affine(np.int32(rows[0]), steps.pop(), member)
-    return lax.dynamic_slice(np.array(rows, np.int32), [member], [1], allow_negative_indices=False).reshape(())
+        return _affine(member.dtype.type(rows[0]), steps.pop(), member)
+    return lax.dynamic_slice(np.array(rows, member.dtype), [member], [1], allow_negative_indices=False).reshape(())
 
 
 def _affine(start: Any, slope: int, width: Width) -> Any:
