@@ -23,8 +23,15 @@ os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 import jax  # noqa: E402  (it reads the environment)
 
 from structdep import native, one_root  # noqa: E402
+from structdep.native import library  # noqa: E402
 
 MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the program in C++ before there are workers, each of which would."""
+    if not hasattr(config, "workerinput"):
+        library.is_there()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,6 +5,11 @@ on a CPU, is done here in a fraction of the time, and nothing has to be compiled
 are data (`program.py`) of one program (`chart.cc`), which looks at eight or sixteen spans at a time: neighbours of one
 width, or one of each of as many sentences (`frame.h`). It masks scores by itself: XLA calls a program that has nothing
 else to do at once, without another thread.
+
+Charts have scores, or logarithms of sums. Marginals of large charts whose trees have one derivation each are found by
+sums of real numbers, from arcs relative to those of all heads (`potentials.h`); where these are too small or too large,
+the sentences that are parsed together are parsed again, by logarithms. So last bits of a marginal may depend on the
+sentences beside it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ namespace structdep {
 template <typename T>
 class Ahead {
  public:
-  Ahead(const Frame& frame, int nodes, bool adds) : frame_(frame), nodes_(nodes), adds_(adds), products_(frame) {}
+  Ahead(const Frame& frame, int nodes, Numbers numbers) : frame_(frame), nodes_(nodes), numbers_(numbers), products_(frame) {}
 
   // The narrowest of the widths at which an item was last joined so: 0 where it was not.
   int width(const Item& item) const { return item.ahead ? width_ : 0; }
@@ -35,10 +35,10 @@ class Ahead {
     for (size_t number = 0; number < items().size(); ++number) {
       const Item& item = items()[number];
       if (!item.ahead) continue;
-      for_each_span([&](Nodes& nodes) { store_all(Cells(frame_, number, item.cells, nodes), cells, -kInf<T>); });
+      for_each_span([&](Nodes& nodes) { store_all(Cells(frame_, number, item.cells, nodes), cells, nothing<T>(numbers_)); });
       for_each_product(item, number, cells, nullptr, [&](Loops<T>& loops) {
-        loops.sum = sums(number, loops.width, cells);
-        adds_ ? execute<Work::kSum>(loops, blocks(loops)) : execute<Work::kMax>(loops, blocks(loops));
+        if (numbers_ == kLogs) loops.sum = sums(number, loops.width, cells);
+        add_up(numbers_, loops, blocks(loops));
       });
     }
   }
@@ -51,7 +51,7 @@ class Ahead {
       if (items()[number].ahead)
         for_each_product(items()[number], number, cells, shares, [&](Loops<T>& loops) {
           loops.share = cells + frame_.home(number, kInner).to_outside;
-          execute<Work::kOutside>(loops, blocks(loops));
+          is_real() ? execute<Work::kShareReal>(loops, blocks(loops)) : execute<Work::kOutside>(loops, blocks(loops));
         });
   }
 
@@ -80,6 +80,7 @@ class Ahead {
   }
 
  private:
+  bool is_real() const { return numbers_ == kReals; }
   bool begins(int width) const { return frame_.large && width % Frame::kWidths == 0; }
 
   const std::vector<Item>& items() const { return frame_.program.items; }
@@ -115,7 +116,8 @@ class Ahead {
 
   void read(int number, Loops<T>& loops, T* shares) const {
     loops.share = shares + frame_.home(number, kInner).to_share(0, loops.width);
-    share_by_reading(loops, {frame_.sentences, (nodes_ - loops.width) * frame_.sentences});
+    const Lanes lanes{frame_.sentences, (nodes_ - loops.width) * frame_.sentences};
+    is_real() ? share_by_reading<true>(loops, lanes) : share_by_reading<false>(loops, lanes);
   }
 
   // Some nodes of the middle loop.
@@ -128,7 +130,7 @@ class Ahead {
 
   const Frame& frame_;
   const int nodes_;
-  const bool adds_;
+  const Numbers numbers_;
   Preparation<T> products_;
   int width_ = 0;
 };

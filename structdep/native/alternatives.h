@@ -41,13 +41,14 @@ class Alternatives {
   ptrdiff_t place() const { return place_ + begin_ * along_; }
   int size() const { return end_ - begin_; }
 
-  template <bool kAdds>
+  template <Numbers kNumbers>
   void compute(T* values, int blocks) const {
+    constexpr bool kReal = kNumbers == kReals;
     for_each_cell(blocks, [&](ptrdiff_t m, ptrdiff_t block, auto has) {
-      Vec<T> own[kMost], best = all(-kInf<T>);
+      Vec<T> own[kMost], best = all(kZero<kReal, T>);
       for (int p = 0; p < count_; ++p)
-        if (has(p)) best = larger<T>(best, own[p] = value(p, m, block));
-      if (kAdds) {
+        if (has(p)) best = plus<kReal, T>(best, own[p] = value<kReal>(p, m, block));
+      if (kNumbers == kLogs) {
         const Vec<T> reference = finite<T>(best);
         Vec<T> sum{};
         for (int p = 0; p < count_; ++p)
@@ -64,8 +65,18 @@ class Alternatives {
       const Vec<T> share = load(shares + place), reference = whole(values + place, share);
       for (int p = 0; p < count_; ++p) {
         if (!has(p)) continue;
-        const Vec<T> weight = exp2(value(p, m, block) - reference) * share;
+        const Vec<T> weight = exp2(value<false>(p, m, block) - reference) * share;
         for (int f = 0; f < factors_[p]; ++f) add(to_[p][f] + m * step_[p][f] + block, weight);
+      }
+    });
+  }
+
+  void share_real(const T* shares, int blocks) const {
+    for_each_cell(blocks, [&](ptrdiff_t m, ptrdiff_t block, auto has) {
+      const Vec<T> share = load(shares + place_ + m * along_ + block);
+      for (int p = 0; p < count_; ++p) {
+        if (!has(p)) continue;
+        for (int f = 0; f < factors_[p]; ++f) add(to_[p][f] + m * step_[p][f] + block, value<true>(p, m, block, share, f));
       }
     });
   }
@@ -73,9 +84,11 @@ class Alternatives {
  private:
   static constexpr int kMost = 12, kMostFactors = 4;
 
-  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m, ptrdiff_t block) const {
-    Vec<T> result = load(at_[p][0] + m * step_[p][0] + block);
-    for (int f = 1; f < factors_[p]; ++f) result += load(at_[p][f] + m * step_[p][f] + block);
+  // The product of the factors, but for one of them.
+  template <bool kReal>
+  STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m, ptrdiff_t block, Vec<T> result = all(kOne<kReal, T>), int but = -1) const {
+    for (int f = 0; f < factors_[p]; ++f)
+      if (f != but) result = product<kReal, T>(result, load(at_[p][f] + m * step_[p][f] + block));
     return result;
   }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "ahead.h"
@@ -21,14 +23,15 @@ template <typename T>
 class Chart {
  public:
   // Of sentences with up to so many nodes.
-  Chart(const Frame& frame, int nodes, bool adds)
+  Chart(const Frame& frame, int nodes, Numbers numbers)
       : frame_(frame),
         nodes_(nodes),
-        adds_(adds),
-        values_(value_pool, frame.size_with_sums()),
+        numbers_(numbers),
+        values_(numbers == kReals ? Room<T>(real_pool, frame.size(), 2 * frame.number + std::is_same_v<T, double>)
+                                  : Room<T>(value_pool, frame.size_with_sums())),
         products_(frame),
-        ahead_(frame, nodes, adds) {
-    if (adds) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
+        ahead_(frame, nodes, numbers) {
+    if (numbers == kLogs) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
   }
 
   const Frame& frame() const { return frame_; }
@@ -48,7 +51,8 @@ class Chart {
           continue;
         }
         for_each_side(family, nodes, [&](const Sums<T>& sums) {
-          adds_ ? sums.template compute<true>(cells(), blocks_) : sums.template compute<false>(cells(), blocks_);
+          if (is_real()) return sums.template compute<kReals>(cells(), blocks_);
+          numbers_ == kLogs ? sums.template compute<kLogs>(cells(), blocks_) : sums.template compute<kScores>(cells(), blocks_);
         });
       }
     }
@@ -69,10 +73,28 @@ class Chart {
           pull_back(family->items[0], nodes);
           continue;
         }
-        for_each_side(*family, nodes, [&](const Sums<T>& sums) { sums.share(cells(), shares(), blocks_); });
+        for_each_side(*family, nodes, [&](const Sums<T>& sums) {
+          is_real() ? sums.share_real(shares(), blocks_) : sums.share(cells(), shares(), blocks_);
+        });
       }
       ahead_.share(span->end, cells(), shares());
     }
+  }
+
+  // Whether all products of real numbers that are too small to be normal are of no account: what the value's logarithm has of
+  // each is at most its own size, times numbers of items and derivatives by these.
+  bool is_exact() const {
+    constexpr int kSpare = 34;  // bits of precision, and of how many products there are
+    constexpr double kMost = 1 / (std::numeric_limits<T>::min() * double{1ull << kSpare});
+    double sizes = 0, derivatives = 0;
+    for (int lane = 0; lane < kLanes; ++lane) sizes += sizes_[lane], derivatives += derivatives_[lane];
+    return sizes * derivatives < kMost;
+  }
+
+  // Makes all numbers 0, where some may be none.
+  void clear() {
+    values_.clear();
+    if (shares_) shares_->clear();
   }
 
   // Whether an axiom gives a cell on this side.
@@ -87,6 +109,7 @@ class Chart {
     int start, end;
   };
 
+  bool is_real() const { return numbers_ == kReals; }
   const std::vector<Item>& items() const { return frame_.program.items; }
 
   // Spans behind all those within them; if skewed, the first of each width. What begins alike is read together.
@@ -108,7 +131,7 @@ class Chart {
   void for_each_side(const Family& family, const Nodes& nodes, Visit visit) const {
     const bool exterior = items()[family.items[0]].exterior;
     for (int side = exterior ? kBefore : kInner; side <= (exterior ? kBehind : kInner); ++side)
-      visit(Sums<T>(frame_, family, side, nodes));
+      visit(Sums<T>(frame_, family, side, nodes, nothing<T>(numbers_)));
   }
 
   // Again the items that are read at their own span alone, which share their memory with those of other spans.
@@ -124,18 +147,21 @@ class Chart {
     const Cells own(frame_, number, item.cells, nodes);
     if (own.is_empty()) return;
     if (const Cells given(frame_, number, item.axioms, nodes); !given.is_empty()) {
-      store_all(own, cells, -kInf<T>);
-      return store_all(given, cells, T{0});
+      store_all(own, cells, nothing<T>(numbers_));
+      return store_all(given, cells, is_real() ? kOne<true, T> : kOne<false, T>);
     }
     products_.find(number, nodes, cells, nullptr, ahead_.width(item));
     if (ahead_.width(item)) return add_up(own, ahead_.sums(number, nodes.at[kEnd], cells));
     if (Alternatives<T>::fit(products_)) {
       const Alternatives<T> products(products_);
-      if (own.are(products.size()) && products.place() == own.first())
-        return adds_ ? products.template compute<true>(cells, blocks_) : products.template compute<false>(cells, blocks_);
+      if (own.are(products.size()) && products.place() == own.first()) {
+        if (is_real()) return products.template compute<kReals>(cells, blocks_);
+        return numbers_ == kLogs ? products.template compute<kLogs>(cells, blocks_)
+                                 : products.template compute<kScores>(cells, blocks_);
+      }
     }
-    if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, -kInf<T>);
-    if (item.assigned) return run_all<Work::kAssign>();
+    if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, nothing<T>(numbers_));
+    if (item.assigned) return is_real() ? run_all<Work::kAssignReal>() : run_all<Work::kAssign>();
     add_up(own, cells + frame_.sums() - own.first());
   }
 
@@ -147,7 +173,8 @@ class Chart {
 
   // The sum of its products, from what there is on. Sums of exponentials, relative to values so far, are 0 afterwards.
   void add_up(const Cells& own, T* sums) {
-    if (!adds_) return run_all<Work::kMax>();
+    if (is_real()) return run_all<Work::kAddReal>();
+    if (numbers_ == kScores) return run_all<Work::kMax>();
     run_all<Work::kSum>(sums);
     add_logarithms(own, cells(), sums);
   }
@@ -158,6 +185,7 @@ class Chart {
     if (own.is_empty()) return;
     const Home& home = frame_.home(number, item.cells[0].side);
     T* const shares = this->shares() + home.to_share(nodes.at[kStart], nodes.at[kEnd]);
+    if (is_real()) own.for_each([&](ptrdiff_t at) { derivatives_ += load(shares + at), sizes_ += load(cells() + at); });
     if (home.has_outside)
       own.for_each([&](ptrdiff_t at) { keep_outside(load(shares + at), cells() + at, home.to_outside); });
     else if (are_zero(shares, own))
@@ -173,13 +201,19 @@ class Chart {
   }
 
   // What is outside of a cell: the logarithm of its derivative, relative to its value.
-  static STRUCTDEP_INLINE void keep_outside(Vec<T> share, T* value, ptrdiff_t to_outside) {
+  STRUCTDEP_INLINE void keep_outside(Vec<T> share, T* value, ptrdiff_t to_outside) const {
+    if (is_real()) return store(value + to_outside, share);
     const Vec<T> outside = log2(share) - load(value);
     store(value + to_outside, share > 0 ? outside : all(-kInf<T>));
   }
 
   void share_out(int number, Nodes& nodes, const Home& home, const T* shares) {
     products_.find(number, nodes, cells(), this->shares(), ahead_.width(items()[number]));
+    if (is_real()) {
+      if (home.has_outside) return run_all<Work::kShareReal>(nullptr, cells() + home.to_outside);
+      if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share_real(shares, blocks_);
+      return run_all<Work::kShareReal>(nullptr, shares);
+    }
     if (home.has_outside) return run_all<Work::kOutside>(nullptr, cells() + home.to_outside);
     if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share(cells(), shares, blocks_);
     return items()[number].assigned ? run_all<Work::kPass>(nullptr, shares) : run_all<Work::kShare>(nullptr, shares);
@@ -195,7 +229,8 @@ class Chart {
 
   const Frame& frame_;
   const int nodes_;
-  const bool adds_;
+  const Numbers numbers_;
+  Vec<T> sizes_{}, derivatives_{};  // the sums of real numbers of items, and of all derivatives by them
   Room<T> values_;
   std::unique_ptr<Room<T>> shares_;
   Preparation<T> products_;  // of the current item at its span

@@ -56,6 +56,7 @@ class Frame {
   }
 
   Program program;
+  const size_t number = next();  // of all that were made, from 1 on
   const int nodes, sentences;  // of a sentence, and beside each other
   const bool skewed, large;    // how cells lie beside each other, and whether their charts fit no cache
   const bool reads;            // whether derivatives by items that have readings are found by these
@@ -86,6 +87,11 @@ class Frame {
 
   // Room for cells at so many nodes, in all sentences.
   int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }
+
+  static size_t next() {
+    static std::atomic<size_t> last{0};
+    return ++last;
+  }
 
   static bool has_sums(const Item& item) {
     const auto is_sum = [](const Loop& loop) { return loop.slot != kThird; };

@@ -5,98 +5,67 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <vector>
 
+#include "batch.h"
 #include "goal.h"
+#include "potentials.h"
 #include "trace.h"
 
 namespace structdep {
-
-enum Want { kValue, kUses, kBest, kSample };
-
-// The rows of an array whose axes in front are those of the results, or have size 1, as `jax.vmap` leaves them.
-class Rows {
- public:
-  Rows() = default;
-  Rows(const std::vector<int64_t>& axes, const std::vector<int64_t>& results) : results_(results), steps_(axes.size()) {
-    size_ = 1;
-    for (size_t m = axes.size(); m-- > 0;) {
-      steps_[m] = axes[m] == 1 ? 0 : size_;
-      size_ *= axes[m];
-    }
-  }
-
-  int64_t size() const { return size_; }
-  int64_t of(int64_t result) const {
-    int64_t row = 0;
-    for (size_t m = results_.size(); m-- > 0; result /= results_[m]) row += steps_[m] * (result % results_[m]);
-    return row;
-  }
-
- private:
-  std::vector<int64_t> results_, steps_;
-  int64_t size_ = 0;
-};
-
-template <typename T>
-struct Given {  // an array of the batch
-  const T* data = nullptr;
-  Rows rows;
-};
-
-// A sentence is what is parsed once; results are those of sentences, or of several draws from each.
-template <typename T>
-struct Batch {
-  const Program& program;
-  bool adds;
-  Want want;
-  int words;  // that there is room for
-  std::vector<Given<T>> scores;
-  Given<int32_t> lengths;
-  Given<uint32_t> seeds;
-  T* values;
-  std::vector<T*> uses;        // of scores
-  int32_t* heads = nullptr;    // wanted instead
-  std::vector<char> has_arcs;  // of each table, whether the scores are in it that tell of heads
-  std::vector<std::vector<int64_t>> results;  // of each sentence
-
-  size_t nodes() const { return words + 1 + program.last; }
-  int length(int sentence) const { return std::clamp(lengths.data[lengths.rows.of(results[sentence][0])], 0, words); }
-  size_t size_of(int score) const {
-    size_t size = 1;
-    for (int m = 0; m < program.scores[score].positions; ++m) size *= nodes();
-    return size;
-  }
-};
 
 // Sentences that lie beside each other, from their scores to their values and uses.
 template <typename T>
 class Group {
  public:
-  Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count)
+  Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count, Numbers numbers)
       : batch_(batch),
         frame_(frame),
         sentences_(sentences),
         count_(count),
         nodes_(longest()),
-        chart_(frame, nodes_, batch.adds),
+        numbers_(numbers),
+        chart_(frame, nodes_, numbers),
         goal_(chart_),
         traces_(chart_) {}
 
-  void parse() {
+  // Returns whether results are as they should be: of real numbers, some may be too small, or too large.
+  bool parse() {
+    if (is_real()) find_potentials();
     read();
     chart_.fill();
-    for (int lane = 0; lane < count_; ++lane) finish(lane);
+    for (int lane = 0; lane < count_; ++lane)
+      if (!finish(lane)) return give_up();
     end_traces();
     if (batch_.want == kUses) {
       chart_.share();
+      if (is_real() && !chart_.is_exact()) return give_up();
       for (int lane = 0; lane < count_; ++lane) write_shares(lane);
       clear_shares();
     }
+    return true;
   }
 
  private:
+  // Bits of real numbers: where the sum of all trees is so far from 1, it may well be that parts of it are too small.
+  static constexpr T kFar = std::numeric_limits<T>::max_exponent / 2;
+
+  bool is_real() const { return numbers_ == kReals; }
+
+  bool give_up() {
+    chart_.clear();
+    return false;
+  }
+
+  void find_potentials() {
+    for (int lane = 0; lane < count_; ++lane) {
+      const int last = frame_.program.scores[0].last(batch_.length(sentences_[lane]));
+      potentials_[lane] = structdep::potentials(scores(0, lane), batch_.nodes(), last, nodes_, unit_);
+    }
+  }
+
   int longest() const {  // nodes of the longest sentence
     int words = 0;
     for (int lane = 0; lane < count_; ++lane) words = std::max(words, batch_.length(sentences_[lane]));
@@ -151,21 +120,32 @@ class Group {
       from[lane] = scores(number, lane), last[lane] = score.last(batch_.length(sentences_[lane]));
     for_each_piece(table, box, [&](const Piece& piece) {
       for (int lane = 0; lane < count_; ++lane)
-        unsound_[lane] |= !read(score, from[lane] + piece.start, last[lane], piece, chart_.cells() + piece.place + lane, adds);
+        unsound_[lane] |= !read(score, lane, from[lane] + piece.start, last[lane], piece, adds);
     });
     if (frame_.skewed && table.positions == 3)  // not all was read
       for (int lane = 0; lane < count_; ++lane) unsound_[lane] |= !are_numbers(from[lane], last[lane] + 1);
   }
 
+  // Of a row of arcs that begins at this dependent.
+  const T* exponentials(const T* from, int size, int lane, int first) {
+    row_.assign(from, from + size), row_.resize(size + kLanes);
+    const T* const potential = potentials_[lane].data() + first;
+    for (int n = 0; n < size; n += kLanes) store(&row_[n], exp2(load(&row_[n]) * unit_ - load(potential + n)));
+    return row_.data();
+  }
+
   // Those of a sentence up to its last node. Returns whether all are numbers.
-  bool read(const Score& score, const T* row, int last, const Piece& piece, T* to, bool adds) const {
+  bool read(const Score& score, int lane, const T* row, int last, const Piece& piece, bool adds) {
+    T* const to = chart_.cells() + piece.place + lane;
     const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
     const ptrdiff_t step = piece.step;
-    copy(row, there, unit_, adds, to, step);
-    for (int n = there, size = piece.size; n < size; ++n) to[n * step] = -kInf<T>;
+    is_real() ? copy(exponentials(row, there, lane, piece.first), there, T{1}, adds, to, step)
+              : copy(row, there, unit_, adds, to, step);
+    const T none = nothing<T>(numbers_);
+    for (int n = there, size = piece.size; n < size; ++n) to[n * step] = none;
     if (!score.arcs) return are_numbers(row, row + there);
     if (!there) return true;
-    to[0] = to[piece.one * step] = -kInf<T>;
+    to[0] = to[piece.one * step] = none;
     return are_numbers(row + 1, row + piece.one) & are_numbers(row + piece.one + 1, row + there);
   }
 
@@ -201,10 +181,13 @@ class Group {
     return result;
   }
 
-  void finish(int lane) {
+  // Returns whether the value is no real number too small, or too large, if it is one.
+  bool finish(int lane) {
     const int length = batch_.length(sentences_[lane]);
     goal_.turn_to(lane, length);
-    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : goal_.value(batch_.adds);
+    const T whole = goal_.value(numbers_);
+    if (is_real() && !unsound_[lane] && !(std::abs(std::log2(whole)) < kFar)) return false;
+    const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : is_real() ? logarithm(lane, whole) : whole;
     for (const int64_t result : batch_.results[sentences_[lane]]) {
       batch_.values[result] = value / unit_;
       for (size_t score = 0; score < batch_.uses.size(); ++score)
@@ -216,7 +199,13 @@ class Group {
       }
       if (std::isfinite(value) && batch_.want >= kBest) trace(result, lane, length);
     }
-    if (std::isfinite(value) && batch_.want == kUses) goal_.share(value, chart_.shares() + lane);
+    if (std::isfinite(value) && batch_.want == kUses) goal_.share(numbers_, whole, chart_.shares() + lane);
+    return true;
+  }
+
+  // Of a sum of real numbers, and what was taken off them.
+  T logarithm(int lane, T sum) const {
+    return std::log2(sum) + std::accumulate(potentials_[lane].begin(), potentials_[lane].end(), 0.0);
   }
 
   void trace(int64_t result, int lane, int length) {
@@ -250,12 +239,16 @@ class Group {
     if (unsound_[lane]) return;
     for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
       const Table& table = frame_.program.tables[number];
+      const Home& home = frame_.tables[number];
       const T* const from = chart_.shares() + lane;
+      const T* const own = chart_.cells() + lane + home.value.base - home.share.base;
       for (int score : table.scores)
         for (const int64_t result : batch_.results[sentences_[lane]]) {
           T* const to = batch_.uses[score] + batch_.size_of(score) * result;
-          for_each_piece(table, frame_.tables[number].share, [&](const Piece& piece) {
-            for (int n = 0; n < piece.size; ++n) to[piece.start + n] += from[piece.place + n * piece.step];
+          for_each_piece(table, home.share, [&](const Piece& piece) {
+            const T *const share = from + piece.place, *const value = own + piece.place;
+            for (int n = 0; n < piece.size; ++n)
+              to[piece.start + n] += share[n * piece.step] * (is_real() ? value[n * piece.step] : T{1});
           });
         }
     }
@@ -274,6 +267,8 @@ class Group {
   const Frame& frame_;
   const int* sentences_;
   const int count_, nodes_;
+  const Numbers numbers_;
+  std::vector<T> potentials_[kLanes], row_;  // of real numbers, and what is read
   const T unit_ = batch_.adds ? T(1.4426950408889634) : T(1);  // of scores in charts: logarithms of what is added have base 2
   Chart<T> chart_;
   Goal<T> goal_;

@@ -1,4 +1,4 @@
-"""The compiled form of `chart.cc`: made once on each machine, by its C++ compiler, for its processor.
+"""The compiled form of `chart.cc` and `parse.cc`: made once on each machine, by its C++ compiler, for its processor.
 
 It is kept in `$XDG_CACHE_HOME/structdep` (or `~/.cache/structdep`). Where there is no compiler, or `STRUCTDEP_NATIVE=0`
 is set, XLA does all of the work.
@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +24,10 @@ import jax
 
 SOURCES = Path(__file__).parent
 TARGET = "structdep_chart"
-FLAGS = ("-std=c++17", "-shared", "-fPIC", "-O3", "-fno-unswitch-loops", "-fno-math-errno", "-fno-trapping-math")
+UNITS = (("chart.cc",), ("parse.cc", "-DSTRUCTDEP_NUMBER=float"), ("parse.cc", "-DSTRUCTDEP_NUMBER=double"))
+"""What is compiled at once."""
+
+FLAGS = ("-std=c++17", "-fPIC", "-O3", "-fno-unswitch-loops", "-fno-math-errno", "-fno-trapping-math")
 QUIET = ("-Wno-psabi", "-w")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 """What asks for all instructions of this processor: the first that the compiler knows."""
@@ -92,14 +96,25 @@ def _compile(place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         made = Path(folder) / place.name
+        objects = [f"{folder}/{number}.o" for number in range(len(UNITS))]
         for processor in FOR_THIS_PROCESSOR:
             options = [*FLAGS, *QUIET, *processor.split(), f"-I{jax.ffi.include_dir()}"]
-            command = [*compiler, *options, str(SOURCES / "chart.cc"), "-o", str(made)]
-            result = subprocess.run(command, capture_output=True, text=True)
-            if result.returncode == 0:
+            units = [
+                [*compiler, *options, *flags, "-c", str(SOURCES / source), "-o", to]
+                for (source, *flags), to in zip(UNITS, objects, strict=True)
+            ]
+            errors = _errors(*units) or _errors([*compiler, "-shared", *objects, "-o", str(made)])
+            if not errors:
                 made.replace(place)
                 return
-    raise OSError(f"{shlex.join(compiler)} cannot compile chart.cc: {result.stderr.strip()[-500:]}")
+    raise OSError(f"{shlex.join(compiler)} cannot compile chart.cc and parse.cc: {errors[-500:]}")
+
+
+def _errors(*commands: list[str]) -> str:
+    """What is wrong with commands, which run side by side."""
+    with ThreadPoolExecutor(len(commands)) as threads:
+        results = threads.map(lambda command: subprocess.run(command, capture_output=True, text=True), commands)
+    return "\n".join(result.stderr.strip() for result in results if result.returncode)
 
 
 def _compiler() -> list[str]:

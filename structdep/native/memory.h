@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -15,23 +16,30 @@ class Pool {
   struct Block {
     void* data;  // as it was allocated, zero
     size_t size;
+    size_t owner;
   };
 
-  Block take(size_t size) {
+  // A block in which so much is zero, or as its owner left it last: who always takes the same size.
+  Block take(size_t size, size_t owner) {
+    Block found{};
     {
       std::lock_guard<std::mutex> lock(mutex_);
       lent_ += size;
       most_ = std::max(most_, lent_);
-      for (Block& kept : kept_)
-        if (kept.size >= size) {
-          std::swap(kept, kept_.back());
-          const Block found = kept_.back();
-          kept_.pop_back();
-          total_ -= found.size;
-          return found;
-        }
+      const auto end = kept_.end(), fits = std::find_if(kept_.begin(), end, [&](const Block& b) { return b.size >= size; });
+      const auto own = std::find_if(fits, end, [&](const Block& b) { return b.size >= size && b.owner == owner; });
+      if (fits != end) {
+        std::swap(own != end ? *own : *fits, kept_.back());
+        found = kept_.back();
+        kept_.pop_back();
+        total_ -= found.size;
+      }
     }
-    if (void* data = std::calloc(size, 1)) return {data, size};
+    if (found.data) {
+      if (found.owner != owner) std::memset(found.data, 0, size);
+      return {found.data, found.size, owner};
+    }
+    if (void* data = std::calloc(size, 1)) return {data, size, owner};
     std::lock_guard<std::mutex> lock(mutex_);
     lent_ -= size;
     throw std::bad_alloc();
@@ -68,7 +76,8 @@ class Pool {
 template <typename T>
 class Room {
  public:
-  Room(Pool& pool, size_t numbers) : pool_(pool), size_(numbers * sizeof(T) + kAlign), block_(pool.take(size_)) {}
+  Room(Pool& pool, size_t numbers, size_t owner = 0)
+      : pool_(pool), size_(numbers * sizeof(T) + kAlign), block_(pool.take(size_, owner)) {}
   ~Room() { pool_.give(block_, size_); }
   Room(const Room&) = delete;
 
@@ -76,6 +85,7 @@ class Room {
     const size_t address = reinterpret_cast<size_t>(block_.data);
     return reinterpret_cast<T*>((address + kAlign - 1) / kAlign * kAlign);
   }
+  void clear() const { std::memset(block_.data, 0, size_); }
 
  private:
   static constexpr size_t kAlign = 128;
@@ -84,7 +94,8 @@ class Room {
   Pool::Block block_;
 };
 
-// Of values, and of derivatives: what was lent from the second is zero again when it is given back.
-inline Pool value_pool, share_pool;
+// Of values; of real ones, which an owner finds finite everywhere; and of derivatives, which are zero again when they are given
+// back.
+inline Pool value_pool, real_pool, share_pool;
 
 }  // namespace structdep

@@ -74,7 +74,8 @@ struct Table {
 };
 
 struct Program {
-  int last;  // the last node is so far behind the last word
+  int last;          // the last node is so far behind the last word
+  bool unambiguous;  // whether each tree has one derivation
   std::vector<Score> scores;
   std::vector<Table> tables;
   std::vector<Item> items;
@@ -88,6 +89,7 @@ class ProgramReader {
   Program program() {
     Program p;
     p.last = number();
+    p.unambiguous = number() != 0;
     p.scores = list([this] {
       Score score;
       score.positions = number();

@@ -116,6 +116,7 @@ class Encoder:
         scores = [(name, *declared[name]) for name in self.names]
         return [
             self.plan.system.last,
+            int(self.plan.system.unambiguous),
             *listed([arity, int(score.sentinel), int(name == "arc")] for name, score, arity in scores),
             *listed(tables),
             *listed(self.item(symbol) for symbol in self.items),

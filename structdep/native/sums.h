@@ -15,9 +15,10 @@ namespace structdep {
 template <typename T>
 class Sums {
  public:
-  // Of a family, at a span, on one side.
-  Sums(const Frame& frame, const Family& family, int side, const Nodes& nodes)
+  // Of a family, at a span, on one side. What is not there is nothing: a number of its kind.
+  Sums(const Frame& frame, const Family& family, int side, const Nodes& nodes, T nothing)
       : family_(family),
+        nothing_(nothing),
         size_(family.items.size()),
         leaves_(family.leaves),
         step_(frame.home(family.items[0], side).step(nodes.at[kStart], nodes.at[kEnd])) {
@@ -33,10 +34,12 @@ class Sums {
     }
   }
 
-  template <bool kAdds>
+  template <Numbers kNumbers>
   void compute(T* cells, int blocks) const {
+    constexpr bool kAdds = kNumbers == kLogs;
     for_each_cell(blocks, [&](ptrdiff_t at, auto& cell) {
       look(cells + at, cell);
+      if (kNumbers == kReals) return add_up(cells + at, cell);
       if (kAdds) raise(cell);
       Mask<T> few{};
       for (int n = cell.leaves; n < cell.size; ++n) {
@@ -69,6 +72,19 @@ class Sums {
       look(cells + at, cell);
       raise(cell);
       share_to_leaves(cells + at, shares + at, cell);
+    });
+  }
+
+  void share_real(T* shares, int blocks) const {
+    for_each_cell(blocks, [&](ptrdiff_t at, auto& cell) {
+      for (int n = cell.size; n-- > 0;) {
+        const size_t k = cell.here[n];
+        T* const own = shares + share_[k] + at;
+        __builtin_prefetch(own + kPrefetch, 1);
+        for (int w = 0; w < cell.kWide; ++w) cell.rise[k][w] = load(own + w * kLanes);
+        add_owners(k, cell, cell.rise[k]);
+        for (int w = 0; w < cell.kWide; ++w) store(own + w * kLanes, k < leaves_ ? cell.rise[k][w] : Vec<T>{});
+      }
     });
   }
 
@@ -121,7 +137,7 @@ class Sums {
       cell.here[cell.size] = m;
       cell.size += is_here, cell.leaves += is_here && m < leaves_;
       if (is_here) continue;
-      std::fill_n(cell.value[m], kWide, all(-kInf<T>));
+      std::fill_n(cell.value[m], kWide, all(nothing_));
       std::fill_n(cell.power[m], kWide, Vec<T>{});
       std::fill_n(cell.rise[m], kWide, Vec<T>{});
     }
@@ -139,6 +155,19 @@ class Sums {
       for (int w = 0; w < kWide; ++w) best[w] = larger<T>(best[w], cell.value[m][w] = load(from + w * kLanes));
     }
     for (int w = 0; w < kWide; ++w) cell.reference[w] = finite<T>(best[w]);
+  }
+
+  // Sums of real numbers.
+  template <int kWide>
+  STRUCTDEP_INLINE void add_up(T* cells, Cell<kWide>& cell) const {
+    for (int n = cell.leaves; n < cell.size; ++n) {
+      const size_t k = cell.here[n];
+      __builtin_prefetch(cells + row_[k] + kPrefetch, 1);
+      Vec<T> sum[kWide] = {};
+      for (const size_t m : members(k))
+        for (int w = 0; w < kWide; ++w) sum[w] += cell.value[m][w];
+      for (int w = 0; w < kWide; ++w) store(cells + row_[k] + w * kLanes, cell.value[k][w] = sum[w]);
+    }
   }
 
   // The exponentials of leaves, and their sums.
@@ -225,6 +254,7 @@ class Sums {
   }
 
   const Family& family_;
+  const T nothing_;
   const size_t size_, leaves_;
   const ptrdiff_t step_;
   ptrdiff_t row_[Family::kMost], share_[Family::kMost];

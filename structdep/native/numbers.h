@@ -1,0 +1,31 @@
+// What numbers charts have: how they are multiplied and added.
+#pragma once
+
+#include "vectors.h"
+
+namespace structdep {
+
+// Scores, the best of which counts; logarithms of what is added; or that itself.
+enum Numbers { kScores, kLogs, kReals };
+
+// Products, and sums of real numbers, or else the larger.
+template <bool kReal, typename T>
+STRUCTDEP_INLINE Vec<T> product(Vec<T> a, Vec<T> b) {
+  return kReal ? a * b : a + b;
+}
+
+template <bool kReal, typename T>
+STRUCTDEP_INLINE Vec<T> plus(Vec<T> a, Vec<T> b) {
+  return kReal ? a + b : larger<T>(a, b);
+}
+
+template <bool kReal, typename T>
+constexpr T kOne = kReal ? 1 : 0;
+template <bool kReal, typename T>
+constexpr T kZero = kReal ? 0 : -kInf<T>;
+template <typename T>
+constexpr T nothing(Numbers numbers) {
+  return numbers == kReals ? kZero<true, T> : kZero<false, T>;
+}
+
+}  // namespace structdep

@@ -1,0 +1,70 @@
+// The sentences of a batch, a few at a time. It is compiled for each kind of numbers by itself: STRUCTDEP_NUMBER.
+#include "parse.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "group.h"
+#include "threads.h"
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+namespace structdep {
+namespace {
+
+// Numbers too small to be normal are 0 in this scope: they take long, and are of no account.
+class FlushToZero {
+#if defined(__SSE__)
+ public:
+  FlushToZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~FlushToZero() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#endif
+};
+
+}  // namespace
+
+template <typename T>
+ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch) try {
+  std::vector<int> sentences(batch.results.size());
+  std::iota(sentences.begin(), sentences.end(), 0);  // those of like length beside each other, the longest first
+  std::stable_sort(sentences.begin(), sentences.end(), [&](int a, int b) { return batch.length(a) > batch.length(b); });
+  const int count = sentences.size();
+  if (!count) return ffi::Error::Success();
+  const int nodes = batch.length(sentences[0]) + 1 + batch.program.last;
+  const auto frame = rules.frame(nodes, count, pool.num_threads(), batch.want >= kBest, batch.want == kUses);
+  const int beside = frame->sentences;
+  std::atomic<bool> fits{true};
+  const int groups = (count + beside - 1) / beside;
+  in_threads(pool, groups, groups * frame->microseconds, [&](int number) {
+    const FlushToZero scope;
+    const int first = number * beside;
+    const auto start = Clock::now();
+    try {
+      const auto parse = [&](Numbers numbers) {
+        return Group<T>(batch, *frame, sentences.data() + first, std::min(beside, count - first), numbers).parse();
+      };
+      if (!batch.has_reals() || !parse(kReals)) parse(batch.adds ? kLogs : kScores);
+    } catch (const std::bad_alloc&) {
+      fits = false;
+    }
+    frame->microseconds = microseconds_since(start);
+  });
+  if (!fits) throw std::bad_alloc();
+  return ffi::Error::Success();
+} catch (const std::bad_alloc&) {
+  return ffi::Error(ffi::ErrorCode::kResourceExhausted,
+                    "there is no memory for charts of " + std::to_string(batch.words) + " words: parse shorter sentences");
+}
+
+template ffi::Error parse(ffi::ThreadPool&, const Rules&, const Batch<STRUCTDEP_NUMBER>&);
+
+}  // namespace structdep

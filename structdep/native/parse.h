@@ -1,0 +1,16 @@
+// What `parse.cc` does, which takes long to compile, for each kind of numbers.
+#pragma once
+
+#include "batch.h"
+#include "frames.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace ffi = xla::ffi;
+
+namespace structdep {
+
+// Values and uses of a batch by these rules.
+template <typename T>
+ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch);
+
+}  // namespace structdep

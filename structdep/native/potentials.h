@@ -1,0 +1,42 @@
+// What makes real numbers of arcs neither too small nor too large.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "vectors.h"
+
+namespace structdep {
+
+// What is taken off the scores of arcs, for each dependent up to the last, among so many nodes: the logarithm of the sum of
+// them by all heads, so that no sum of trees is large. But of many heads few are compatible with those of other words, and sums
+// of trees would be small: what there is of heads beyond these few, by their entropy, is not taken off. (Words have 2.75 bits
+// in the many projective trees of a long sentence, and a little more in those of other classes.)
+template <typename T>
+std::vector<T> potentials(const T* scores, int all, int last, int nodes, T unit) {
+  constexpr T kCompatible = 3;
+  const size_t size = nodes + kLanes;
+  std::vector<T> row(size), best(size, -kInf<T>), sum(size), mean(size), result(size);
+  const auto for_each_row = [&](auto visit) {
+    for (int head = 0; head <= last; ++head) {
+      std::copy_n(scores + head * all, last + 1, row.data());
+      row[head] = -kInf<T>;
+      for (int n = 0; n <= last; n += kLanes) visit(n, load(&row[n]) * unit);
+    }
+  };
+  for_each_row([&](int n, Vec<T> score) { store(&best[n], larger<T>(load(&best[n]), score)); });
+  for_each_row([&](int n, Vec<T> score) {
+    const Vec<T> relative = score - finite<T>(load(&best[n])), power = exp2(relative);
+    store(&sum[n], load(&sum[n]) + power);
+    store(&mean[n], load(&mean[n]) + where<T>(power > 0, power * relative));
+  });
+  for (int n = 1; n <= last; ++n) {
+    if (best[n] == -kInf<T>) continue;
+    const T whole = std::log2(sum[n]), entropy = whole - mean[n] / sum[n];
+    result[n] = best[n] + whole - std::max(T{0}, entropy - kCompatible);
+  }
+  return result;
+}
+
+}  // namespace structdep

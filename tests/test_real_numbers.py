@@ -1,0 +1,105 @@
+"""Marginals of trees by sums of real numbers, in C++: as exact as by logarithms, which are used where these fail."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import structdep as sd
+from structdep import native
+from structdep.deduction import DeductionSystem
+from structdep.inside import run_by_xla
+from structdep.native import library
+from structdep.scores import Problem, problem
+
+pytestmark = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
+SYSTEMS = [sd.charts.one_endpoint_crossing(), sd.charts.crossing_sensitive(), sd.charts.mh4_trees()]
+
+
+def sentences(scores: np.ndarray) -> np.ndarray:
+    """With ever fewer words, each shorter than the one before."""
+    return np.arange(scores.shape[-1] - 1, 0, -1)[: len(scores)]
+
+
+def run(given: Problem, system: DeductionSystem) -> tuple[Any, dict[str, Any]]:
+    return native.run(run_by_xla, system, sd.LogSum(), "uses", given.tables, given.lengths, None)
+
+
+def in_double_precision(system: DeductionSystem, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and marginals; one system's by XLA, whose programs of such systems take long to compile."""
+    with jax.enable_x64(True):
+        given = problem(system, scores.astype(np.float64), sentences(scores))
+        if system.name == "one_endpoint_crossing":
+            values, uses = run_by_xla(system, sd.LogSum(), "uses", given.tables, given.lengths)
+        else:
+            values, uses = run(given, system)
+        return np.asarray(values), np.asarray(uses["arc"])
+
+
+def random(scale: float, *shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(scale=scale, size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_marginals_are_those_of_double_precision(system: DeductionSystem) -> None:
+    """Of scores of any size, some of them forbidden, in sentences for which there may be no tree."""
+    scores = random(1, 7, 10, 10)
+    scores[::3] = np.where(np.random.default_rng(1).random((10, 10)) < 0.5, -np.inf, scores[::3])
+    for scale, error in ((1e-3, 1e-6), (1, 2e-6), (5, 5e-6), (100, 1e-3)):
+        expected, expected_arcs = in_double_precision(system, scores * np.float32(scale))
+        values, uses = run(problem(system, scores * np.float32(scale), sentences(scores)), system)
+        np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(uses["arc"], expected_arcs, atol=error)
+
+
+@pytest.mark.parametrize("words", [20, 45])
+@pytest.mark.parametrize("scale", [1, 4])
+def test_long_sentences_have_the_marginals_that_logarithms_give(words: int, scale: float) -> None:
+    """Those of MH_4 whose transitions have scores, which are all 0, are found by logarithms."""
+    systems = sd.charts.mh4_trees(), sd.charts.mh4_trees(transitions=True)
+    scores = random(scale, 8, words + 1, words + 1)
+    tables = {
+        name: np.zeros((8, *[words + 1 + score.sentinel] * arity), np.float32)
+        for name, (score, arity) in systems[1].declared.items()
+    }
+    values, uses = run(problem(systems[0], scores, sentences(scores)), systems[0])
+    expected, expected_uses = run(problem(systems[1], tables | {"arc": scores}, sentences(scores)), systems[1])
+    np.testing.assert_allclose(values, expected, rtol=2e-6)
+    np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=5e-5)
+
+
+@pytest.mark.parametrize("odds", [1.0, 100.0])
+def test_likely_heads_among_many_that_are_not(odds: float) -> None:
+    """What heads there are tells little of how many of them are compatible: half of the sums are of one head."""
+    system, words = sd.charts.mh4_trees(), 30
+    scores = np.zeros((4, words + 1, words + 1), np.float32)
+    scores[:, np.arange(words), np.arange(1, words + 1)] = np.log(words * odds)
+    marginals = np.asarray(sd.marginals(system, scores))
+    np.testing.assert_allclose(marginals[:, :, 1:].sum(1), 1, atol=2e-6)
+    with jax.enable_x64(True):
+        expected = sd.marginals(system, scores.astype(np.float64))
+    np.testing.assert_allclose(marginals, expected, atol=2e-6)
+
+
+def test_sums_that_are_too_small() -> None:
+    """By logarithms, where the heads of highest scores are in no tree together."""
+    system = sd.charts.one_endpoint_crossing()
+    scores = random(8, 2, 41, 41)
+    marginals = sd.marginals(system, scores)
+    np.testing.assert_allclose(marginals[:, :, 1:].sum(1), 1, atol=1e-3)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(marginals, sd.marginals(system, scores.astype(np.float64)), atol=1e-3)
+
+
+def test_a_sentence_that_is_too_much_for_them_leaves_nothing_behind() -> None:
+    system = sd.charts.one_endpoint_crossing()
+    scores = random(1, 32, 13, 13)
+    expected = sd.marginals(system, scores)
+    for far in (1e30, np.inf, -np.inf, np.nan):
+        spoilt = jnp.asarray(scores).at[3, 4:, 5].set(far)
+        others = np.arange(32) != 3
+        arcs = sd.marginals(system, spoilt)
+        np.testing.assert_allclose(arcs[others], expected[others], atol=2e-6)
+        np.testing.assert_array_equal(sd.marginals(system, scores), expected)
