@@ -1,4 +1,4 @@
-"""Marginals of trees by sums of real numbers, in C++: as exact as by logarithms, which are used where these fail."""
+"""Sums of trees by real numbers, in C++: as exact as by logarithms, which are used where these fail."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ def sentences(scores: np.ndarray) -> np.ndarray:
     return np.arange(scores.shape[-1] - 1, 0, -1)[: len(scores)]
 
 
-def run(given: Problem, system: DeductionSystem) -> tuple[Any, dict[str, Any]]:
-    return native.run(run_by_xla, system, sd.LogSum(), "uses", given.tables, given.lengths, None)
+def run(given: Problem, system: DeductionSystem, want: str = "uses") -> tuple[Any, dict[str, Any]]:
+    return native.run(run_by_xla, system, sd.LogSum(), want, given.tables, given.lengths, None)
 
 
 def in_double_precision(system: DeductionSystem, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -49,9 +49,11 @@ def test_marginals_are_those_of_double_precision(system: DeductionSystem) -> Non
     scores[::3] = np.where(np.random.default_rng(1).random((10, 10)) < 0.5, -np.inf, scores[::3])
     for scale, error in ((1e-3, 1e-6), (1, 2e-6), (5, 5e-6), (100, 1e-3)):
         expected, expected_arcs = in_double_precision(system, scores * np.float32(scale))
-        values, uses = run(problem(system, scores * np.float32(scale), sentences(scores)), system)
+        given = problem(system, scores * np.float32(scale), sentences(scores))
+        values, uses = run(given, system)
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-5)
         np.testing.assert_allclose(uses["arc"], expected_arcs, atol=error)
+        np.testing.assert_allclose(run(given, system, "value")[0], expected, rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("words", [20, 45])
@@ -68,6 +70,32 @@ def test_long_sentences_have_the_marginals_that_logarithms_give(words: int, scal
     expected, expected_uses = run(problem(systems[1], tables | {"arc": scores}, sentences(scores)), systems[1])
     np.testing.assert_allclose(values, expected, rtol=2e-6)
     np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=5e-5)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+@pytest.mark.parametrize("scale", [0, 1, 3])
+def test_values_alone_are_those_of_double_precision(system: DeductionSystem, scale: float) -> None:
+    """Up to where sums of trees are too small beside those of all choices of heads, and beyond."""
+    for words in (20, 34, 40):
+        scores = random(scale, 3, words + 1, words + 1)
+        values = run(problem(system, scores, sentences(scores)), system, "value")[0]
+        with jax.enable_x64(True):
+            given = problem(system, scores.astype(np.float64), sentences(scores))
+            np.testing.assert_allclose(values, run(given, system, "value")[0], rtol=5e-7)
+
+
+@pytest.mark.parametrize("system", SYSTEMS[::2], ids=lambda system: system.name)
+@pytest.mark.parametrize(("words", "scale"), [(9, 1), (25, 1), (45, 0.1), (30, 8)])
+def test_samples_are_as_frequent_as_probable(system: DeductionSystem, words: int, scale: float) -> None:
+    """Those of long sentences, and of scores that differ much, are found by logarithms."""
+    scores = random(scale, words + 1, words + 1)
+    scores[3, 5:] = -np.inf
+    draws = 4000
+    drawn = jax.vmap(lambda key: sd.sample(system, scores, key))(jax.random.split(jax.random.key(0), draws))
+    marginals = np.asarray(sd.marginals(system, scores))
+    error = np.asarray(sd.trees.heads_to_arcs(drawn)).mean(0) - marginals
+    assert np.all(np.abs(error) <= 5 * np.sqrt((marginals * (1 - marginals)).clip(0, 1) / draws) + 2e-3)
+    assert np.isfinite(scores[drawn, np.arange(1, words + 1)]).all()
 
 
 @pytest.mark.parametrize("odds", [1.0, 100.0])

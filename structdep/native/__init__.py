@@ -6,10 +6,10 @@ are data (`program.py`) of one program (`chart.cc`), which looks at eight or six
 width, or one of each of as many sentences (`frame.h`). It masks scores by itself: XLA calls a program that has nothing
 else to do at once, without another thread.
 
-Charts have scores, or logarithms of sums. Marginals of large charts whose trees have one derivation each are found by
-sums of real numbers, from arcs relative to those of all heads (`potentials.h`); where these are too small or too large,
-the sentences that are parsed together are parsed again, by logarithms. So last bits of a marginal may depend on the
-sentences beside it.
+Charts have scores, or logarithms of sums. Of large charts whose trees have one derivation each, sums are of real
+numbers, from arcs relative to those of all heads (`potentials.h`); where these are too small or too large, the
+sentences that are parsed together are parsed again, by logarithms. So last bits of a value or a marginal may depend on
+the sentences beside it.
 """
 
 from __future__ import annotations

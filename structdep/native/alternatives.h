@@ -88,7 +88,7 @@ class Alternatives {
   template <bool kReal>
   STRUCTDEP_INLINE Vec<T> value(int p, ptrdiff_t m, ptrdiff_t block, Vec<T> result = all(kOne<kReal, T>), int but = -1) const {
     for (int f = 0; f < factors_[p]; ++f)
-      if (f != but) result = product<kReal, T>(result, load(at_[p][f] + m * step_[p][f] + block));
+      if (f != but) result = product<kReal>(result, load(at_[p][f] + m * step_[p][f] + block));
     return result;
   }
 

@@ -58,10 +58,10 @@ struct Batch {
   std::vector<std::vector<int64_t>> results;  // of each sentence
 
   // Whether sums can be of real numbers: of trees by their arcs alone, as of these it is known about how large they are, and
-  // where it takes long to find derivatives.
+  // where it takes long to find them.
   bool has_reals() const {
     const auto is_large = [](const Item& item) { return item.positions == 3; };
-    return adds && want == kUses && program.unambiguous && program.scores.size() == 1 && program.scores[0].arcs &&
+    return adds && program.unambiguous && program.scores.size() == 1 && program.scores[0].arcs &&
            std::any_of(program.items.begin(), program.items.end(), is_large);
   }
   size_t nodes() const { return words + 1 + program.last; }

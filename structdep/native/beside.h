@@ -52,7 +52,7 @@ class Beside {
   template <bool kReal>
   STRUCTDEP_INLINE Vec<T> fixed(int b, ptrdiff_t lane, Vec<T> result = all(kOne<kReal, T>), int but = -1) const {
     for (int f = 1; f < F::factors(loops_); ++f)
-      if (f != but) result = product<kReal, T>(result, load(runs_[b].factor[f] + lane));
+      if (f != but) result = product<kReal>(result, load(runs_[b].factor[f] + lane));
     return result;
   }
 

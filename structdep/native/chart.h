@@ -51,8 +51,7 @@ class Chart {
           continue;
         }
         for_each_side(family, nodes, [&](const Sums<T>& sums) {
-          if (is_real()) return sums.template compute<kReals>(cells(), blocks_);
-          numbers_ == kLogs ? sums.template compute<kLogs>(cells(), blocks_) : sums.template compute<kScores>(cells(), blocks_);
+          with_constant(numbers_, [&](auto numbers) { sums.template compute<numbers>(cells(), blocks_); });
         });
       }
     }
@@ -154,11 +153,8 @@ class Chart {
     if (ahead_.width(item)) return add_up(own, ahead_.sums(number, nodes.at[kEnd], cells));
     if (Alternatives<T>::fit(products_)) {
       const Alternatives<T> products(products_);
-      if (own.are(products.size()) && products.place() == own.first()) {
-        if (is_real()) return products.template compute<kReals>(cells, blocks_);
-        return numbers_ == kLogs ? products.template compute<kLogs>(cells, blocks_)
-                                 : products.template compute<kScores>(cells, blocks_);
-      }
+      if (own.are(products.size()) && products.place() == own.first())
+        return with_constant(numbers_, [&](auto numbers) { products.template compute<numbers>(cells, blocks_); });
     }
     if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, nothing<T>(numbers_));
     if (item.assigned) return is_real() ? run_all<Work::kAssignReal>() : run_all<Work::kAssign>();
@@ -173,10 +169,11 @@ class Chart {
 
   // The sum of its products, from what there is on. Sums of exponentials, relative to values so far, are 0 afterwards.
   void add_up(const Cells& own, T* sums) {
-    if (is_real()) return run_all<Work::kAddReal>();
-    if (numbers_ == kScores) return run_all<Work::kMax>();
-    run_all<Work::kSum>(sums);
-    add_logarithms(own, cells(), sums);
+    for (Loops<T>& loops : products_) {
+      loops.sum = sums;
+      structdep::add_up(numbers_, loops, blocks_);
+    }
+    if (numbers_ == kLogs) add_logarithms(own, cells(), sums);
   }
 
   void pull_back(int number, Nodes& nodes) {
@@ -210,19 +207,19 @@ class Chart {
   void share_out(int number, Nodes& nodes, const Home& home, const T* shares) {
     products_.find(number, nodes, cells(), this->shares(), ahead_.width(items()[number]));
     if (is_real()) {
-      if (home.has_outside) return run_all<Work::kShareReal>(nullptr, cells() + home.to_outside);
+      if (home.has_outside) return run_all<Work::kShareReal>(cells() + home.to_outside);
       if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share_real(shares, blocks_);
-      return run_all<Work::kShareReal>(nullptr, shares);
+      return run_all<Work::kShareReal>(shares);
     }
-    if (home.has_outside) return run_all<Work::kOutside>(nullptr, cells() + home.to_outside);
+    if (home.has_outside) return run_all<Work::kOutside>(cells() + home.to_outside);
     if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share(cells(), shares, blocks_);
-    return items()[number].assigned ? run_all<Work::kPass>(nullptr, shares) : run_all<Work::kShare>(nullptr, shares);
+    return items()[number].assigned ? run_all<Work::kPass>(shares) : run_all<Work::kShare>(shares);
   }
 
   template <Work kWork>
-  void run_all(T* sum = nullptr, const T* shares = nullptr) {
+  void run_all(const T* shares = nullptr) {
     for (Loops<T>& loops : products_) {
-      loops.sum = sum, loops.share = shares;
+      loops.share = shares;
       execute<kWork>(loops, blocks_);
     }
   }

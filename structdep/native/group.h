@@ -29,15 +29,16 @@ class Group {
         numbers_(numbers),
         chart_(frame, nodes_, numbers),
         goal_(chart_),
-        traces_(chart_) {}
+        traces_(chart_, numbers) {}
 
   // Returns whether results are as they should be: of real numbers, some may be too small, or too large.
   bool parse() {
-    if (is_real()) find_potentials();
+    if (is_real() && !find_potentials()) return false;
     read();
     chart_.fill();
     for (int lane = 0; lane < count_; ++lane)
-      if (!finish(lane)) return give_up();
+      if (!find_value(lane)) return give_up();
+    for (int lane = 0; lane < count_; ++lane) finish(lane);
     end_traces();
     if (batch_.want == kUses) {
       chart_.share();
@@ -49,8 +50,13 @@ class Group {
   }
 
  private:
-  // Bits of real numbers: where the sum of all trees is so far from 1, it may well be that parts of it are too small.
+  // Bits of real numbers. Where the sum of all trees is so far from 1, it may well be that parts of it are too small.
   static constexpr T kFar = std::numeric_limits<T>::max_exponent / 2;
+  // Where it is so much smaller than that of all choices of heads, parts of it are of some account: of 2^28 products, each too
+  // small to be normal, and times choices of heads for the other words, they are 2^-20 of it at most.
+  static constexpr T kSmall = std::numeric_limits<T>::min_exponent + 48;
+  // Where there are so many such choices that are alike, it is that small in general.
+  static constexpr T kMany = -kSmall * 3 / 4;
 
   bool is_real() const { return numbers_ == kReals; }
 
@@ -59,11 +65,15 @@ class Group {
     return false;
   }
 
-  void find_potentials() {
+  // Returns whether sums can be expected to be neither too small nor too large.
+  bool find_potentials() {
+    bool result = true;
     for (int lane = 0; lane < count_; ++lane) {
       const int last = frame_.program.scores[0].last(batch_.length(sentences_[lane]));
-      potentials_[lane] = structdep::potentials(scores(0, lane), batch_.nodes(), last, nodes_, unit_);
+      potentials_[lane] = potentials(scores(0, lane), batch_.nodes(), last, nodes_, unit_);
+      result &= batch_.want == kUses || !(potentials_[lane].left > kMany);
     }
+    return result;
   }
 
   int longest() const {  // nodes of the longest sentence
@@ -129,7 +139,7 @@ class Group {
   // Of a row of arcs that begins at this dependent.
   const T* exponentials(const T* from, int size, int lane, int first) {
     row_.assign(from, from + size), row_.resize(size + kLanes);
-    const T* const potential = potentials_[lane].data() + first;
+    const T* const potential = potentials_[lane].taken.data() + first;
     for (int n = 0; n < size; n += kLanes) store(&row_[n], exp2(load(&row_[n]) * unit_ - load(potential + n)));
     return row_.data();
   }
@@ -181,12 +191,18 @@ class Group {
     return result;
   }
 
-  // Returns whether the value is no real number too small, or too large, if it is one.
-  bool finish(int lane) {
+  // Returns whether it is exact, as far as can be told.
+  bool find_value(int lane) {
+    goal_.turn_to(lane, batch_.length(sentences_[lane]));
+    const T value = values_[lane] = goal_.value(numbers_);
+    if (!is_real() || unsound_[lane]) return true;
+    const T size = std::log2(value);
+    return batch_.want == kUses ? std::abs(size) < kFar : value < kInf<T> && size - potentials_[lane].left > kSmall;
+  }
+
+  void finish(int lane) {
     const int length = batch_.length(sentences_[lane]);
-    goal_.turn_to(lane, length);
-    const T whole = goal_.value(numbers_);
-    if (is_real() && !unsound_[lane] && !(std::abs(std::log2(whole)) < kFar)) return false;
+    const T whole = values_[lane];
     const T value = unsound_[lane] ? std::numeric_limits<T>::quiet_NaN() : is_real() ? logarithm(lane, whole) : whole;
     for (const int64_t result : batch_.results[sentences_[lane]]) {
       batch_.values[result] = value / unit_;
@@ -199,13 +215,15 @@ class Group {
       }
       if (std::isfinite(value) && batch_.want >= kBest) trace(result, lane, length);
     }
-    if (std::isfinite(value) && batch_.want == kUses) goal_.share(numbers_, whole, chart_.shares() + lane);
-    return true;
+    if (!std::isfinite(value) || batch_.want != kUses) return;
+    goal_.turn_to(lane, length);
+    goal_.share(numbers_, whole, chart_.shares() + lane);
   }
 
   // Of a sum of real numbers, and what was taken off them.
   T logarithm(int lane, T sum) const {
-    return std::log2(sum) + std::accumulate(potentials_[lane].begin(), potentials_[lane].end(), 0.0);
+    const std::vector<T>& taken = potentials_[lane].taken;
+    return std::log2(sum) + std::accumulate(taken.begin(), taken.end(), 0.0);
   }
 
   void trace(int64_t result, int lane, int length) {
@@ -268,12 +286,14 @@ class Group {
   const int* sentences_;
   const int count_, nodes_;
   const Numbers numbers_;
-  std::vector<T> potentials_[kLanes], row_;  // of real numbers, and what is read
+  Potentials<T> potentials_[kLanes];  // of real numbers
+  std::vector<T> row_;                // what is read
   const T unit_ = batch_.adds ? T(1.4426950408889634) : T(1);  // of scores in charts: logarithms of what is added have base 2
   Chart<T> chart_;
   Goal<T> goal_;
   Traces<T> traces_;
   const Use use_{batch_};
+  T values_[kLanes];
   bool unsound_[kLanes] = {};
 };
 

@@ -20,13 +20,13 @@ constexpr bool shares(Work work) { return work >= Work::kShare && (!is_real(work
 template <bool kReal, typename F, typename T, typename R>
 STRUCTDEP_INLINE Vec<T> fixed(const Loops<T>& loops, const R& run) {
   Vec<T> result = all(kOne<kReal, T>);
-  for (int f = F::varying(loops); f < F::factors(loops); ++f) result = product<kReal, T>(result, load(run.factor[f]));
+  for (int f = F::varying(loops); f < F::factors(loops); ++f) result = product<kReal>(result, load(run.factor[f]));
   return result;
 }
 
 template <bool kReal, typename F, typename T, typename R>
 STRUCTDEP_INLINE Vec<T> times(const Loops<T>& loops, const R& run, ptrdiff_t m, Vec<T> result) {
-  for (int f = 0; f < F::varying(loops); ++f) result = product<kReal, T>(result, load(run.factor[f] + m * run.step[f]));
+  for (int f = 0; f < F::varying(loops); ++f) result = product<kReal>(result, load(run.factor[f] + m * run.step[f]));
   return result;
 }
 

@@ -77,7 +77,7 @@ class Joined {
   // The product of what stays the same, but for one of it.
   STRUCTDEP_INLINE Vec<T> fixed(int b, int block, Vec<T> result, int but = -1) const {
     for (int f = F::varying(loops_); f < F::factors(loops_); ++f)
-      if (f != but) result = product<kReal, T>(result, load(factor_[b][f] + block * kLanes));
+      if (f != but) result = product<kReal>(result, load(factor_[b][f] + block * kLanes));
     return result;
   }
 
@@ -112,7 +112,7 @@ class Joined {
   // The product of what varies, but for one of it, at a node of the third position.
   STRUCTDEP_INLINE Vec<T> varying(int b, int block, ptrdiff_t m, Vec<T> result, int but = -1) const {
     for (int f = 0; f < F::varying(loops_); ++f)
-      if (f != but) result = product<kReal, T>(result, load(factor_[b][f] + m * step_[b][f] + block * kLanes));
+      if (f != but) result = product<kReal>(result, load(factor_[b][f] + m * step_[b][f] + block * kLanes));
     return result;
   }
 

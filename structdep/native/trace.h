@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "along.h"
 #include "chart.h"
 #include "odometer.h"
 #include "random.h"
@@ -19,10 +20,11 @@ namespace structdep {
 template <typename T>
 class Traces {
  public:
-  explicit Traces(const Chart<T>& chart)
+  Traces(const Chart<T>& chart, Numbers numbers)
       : frame_(chart.frame()),
         program_(frame_.program),
-        chart_(chart.cells()) {}
+        chart_(chart.cells()),
+        is_real_(numbers == kReals) {}
 
   bool are_many() const { return derivations_.size() >= kMany; }
 
@@ -196,19 +198,8 @@ class Traces {
     T fixed = 0;
     for (int f = varying; f < factors; ++f) fixed += line.at[f][shift];
     Greatest result;
-    add_along(varying, fixed, line.at, shift, line.step, line.size, [&](int m, T value) { result.see(value, m); });
+    multiply_along<false>(varying, fixed, line.at, shift, line.step, line.size, [&](int m, T value) { result.see(value, m); });
     return result;
-  }
-
-  // Calls visit(place, value) where so many factors go on by steps, and are added to the others.
-  template <typename Visit>
-  static STRUCTDEP_INLINE void add_along(int varying, T fixed, const T* const* at, ptrdiff_t shift, const ptrdiff_t* step, int size,
-                                         Visit visit) {
-    for (ptrdiff_t m = 0; m < size; ++m) {
-      T value = fixed;
-      for (int f = 0; f < varying; ++f) value += at[f][shift + m * step[f]];
-      visit(m, value);
-    }
   }
 
   // Calls visit(product, size) where products begin that differ in the node of the last loop alone, until what
@@ -232,63 +223,6 @@ class Traces {
     }
   }
 
-  // Calls visit(place, value) along such a line.
-  template <typename Visit>
-  STRUCTDEP_INLINE void for_each_value(const Product& product, int size, Visit visit) const {
-    switch (product.rows < 2 ? 2 * product.varying + product.rows : -1) {
-      case 0:
-        return walk_evenly<0, 0>(product, size, visit);
-      case 2:
-        return walk_evenly<0, 1>(product, size, visit);
-      case 3:
-        return walk_evenly<1, 1>(product, size, visit);
-      case 4:
-        return walk_evenly<0, 2>(product, size, visit);
-      case 5:
-        return walk_evenly<1, 2>(product, size, visit);
-      case 6:
-        return walk_evenly<0, 3>(product, size, visit);
-      case 7:
-        return walk_evenly<1, 3>(product, size, visit);
-      default:
-        return walk(product, size, visit);
-    }
-  }
-
-  // Where so many factors vary, the first of them from row to row, if one does, others by equal distances.
-  template <int kRows, int kCount, typename Visit>
-  STRUCTDEP_INLINE void walk_evenly(const Product& product, int size, Visit visit) const {
-    const T* at[kFactors];
-    ptrdiff_t step[kFactors];
-    for (int f = kRows; f < kCount; ++f) {
-      const Address& own = product.addresses[f];
-      at[f] = cells_ + own.in_box(nodes_), step[f] = own.inner.box;
-      if (own.rows) {
-        const Row& row = *own.row(nodes_);
-        at[f] += row.at + row.step * own.third(nodes_), step[f] += own.inner.along * row.step;
-      }
-    }
-    T fixed = 0;
-    for (size_t f = kCount; f < product.addresses.size(); ++f) fixed += cells_[product.addresses[f].of(nodes_)];
-    if (!kRows) return add_along(kCount, fixed, at, 0, step, size, visit);
-    const Walk<T> first = walk_along(product.addresses[0]);
-    add_along(kCount - 1, fixed, at + 1, 0, step + 1, size, [&](int m, T value) { visit(m, *first.of(m) + value); });
-  }
-
-  STRUCTDEP_INLINE Walk<T> walk_along(const Address& own) const { return walk_of(own, cells_, nodes_, {}, own.inner); }
-
-  template <typename Visit>
-  STRUCTDEP_INLINE void walk(const Product& product, int size, Visit visit) const {
-    const int factors = product.addresses.size();
-    Walk<T> walk[kFactors];
-    for (int f = 0; f < factors; ++f) walk[f] = walk_along(product.addresses[f]);
-    for (int m = 0; m < size; ++m) {
-      T value = *walk[0].of(m);
-      for (int f = 1; f < factors; ++f) value += *walk[f].of(m);
-      visit(m, value);
-    }
-  }
-
   // Of the products with the greatest value, and with the number of the first of these, the one whose sums split leftmost.
   // Those behind one that reaches the value in the chart, up to rounding, are not looked at.
   bool find_best(const std::vector<Product>& products, int side, T value) {
@@ -296,7 +230,8 @@ class Traces {
     chosen_.product = nullptr;
     for_each_line(products, side, [&](const Product& product, int size) {
       Greatest found;
-      if (size > 1 || products.size() > 1) for_each_value(product, size, [&](int m, T value) { found.see(value, m); });
+      if (size > 1 || products.size() > 1)
+        for_each_value<false>(product, size, cells_, nodes_, [&](int m, T value) { found.see(value, m); });
       const auto [own, place] = found;
       if (!chosen_.product || own > best) {
         chosen_.take(product, nodes_, place), best = own;
@@ -311,17 +246,18 @@ class Traces {
     return chosen_.product;
   }
 
-  // A product, drawn in proportion to 2^value.
+  // A product, drawn in proportion to what it is, of which there are logarithms, or itself.
   bool draw(const std::vector<Product>& products, int side, Random& random) {
     values_.clear(), sizes_.clear();
     T most = -kInf<T>;
     for_each_line(products, side, [&](const Product& product, int size) {
       sizes_.emplace_back(Choice{}, size);
       sizes_.back().first.take(product, nodes_, 0);
-      for_each_value(product, size, [&](int, T value) { values_.push_back(value), most = std::max(most, value); });
+      const auto see = [&](int, T value) { values_.push_back(value), most = std::max(most, value); };
+      is_real_ ? for_each_value<true>(product, size, cells_, nodes_, see) : for_each_value<false>(product, size, cells_, nodes_, see);
     });
     if (values_.empty()) return false;
-    const auto weight = [&](T value) { return std::exp2(static_cast<double>(value - most)); };
+    const auto weight = [&](T value) -> double { return is_real_ ? value : std::exp2(static_cast<double>(value - most)); };
     double total = 0;
     for (const T value : values_) total += weight(value);
     double left = random.uniform() * total;
@@ -363,6 +299,7 @@ class Traces {
   const Frame& frame_;
   const Program& program_;
   const T* const chart_;
+  const bool is_real_;
   const T* cells_ = nullptr;  // of the sentence that was turned to
   Nodes nodes_;               // of what is looked at
   Choice chosen_;
