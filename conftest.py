@@ -14,8 +14,9 @@ settings.load_profile("steady")
 
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
-# Small programs take long to compile, not to run. The older code generator, gone in jaxlib 0.11, is quicker at it.
-FLAGS = ["--xla_backend_optimization_level=0"]
+# Small programs take long to compile, most of all in pieces, not to run. The older code generator, gone in jaxlib 0.11,
+# is quicker at it.
+FLAGS = ["--xla_backend_optimization_level=0", "--xla_cpu_parallel_codegen_split_count=1"]
 if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
     FLAGS.append("--xla_cpu_use_fusion_emitters=false")
 os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])

@@ -20,13 +20,13 @@ from structdep.inside import GROUP_BYTES, run_by_xla
 from structdep.scores import Problem, problem
 
 SYSTEMS = [
-    sd.charts.eisner(),
     sd.charts.arc_hybrid(transitions=True),
-    sd.charts.arc_eager(),
     sd.charts.mhk(4),
     *(
         pytest.param(system, marks=pytest.mark.slow)
         for system in (
+            sd.charts.eisner(),
+            sd.charts.arc_eager(),
             sd.charts.mhk(5),
             sd.charts.mh4_trees(transitions=True),
             sd.charts.one_endpoint_crossing(),
