@@ -20,29 +20,23 @@ namespace structdep {
 template <typename T>
 class Group {
  public:
-  Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count, Numbers numbers)
-      : batch_(batch),
-        frame_(frame),
-        sentences_(sentences),
-        count_(count),
-        nodes_(longest()),
-        numbers_(numbers),
-        chart_(frame, nodes_, numbers),
-        goal_(chart_),
-        traces_(chart_, numbers) {}
+  Group(const Batch<T>& batch, const Frame& frame, const int* sentences, int count)
+      : batch_(batch), frame_(frame), sentences_(sentences), count_(count), nodes_(longest()) {}
 
   // Returns whether results are as they should be: of real numbers, some may be too small, or too large.
-  bool parse() {
+  bool parse(Numbers numbers) {
+    numbers_ = numbers;
     if (is_real() && !find_potentials()) return false;
+    chart_.emplace(frame_, nodes_, numbers), goal_.emplace(*chart_), traces_.emplace(*chart_, numbers);
     read();
-    chart_.fill();
+    chart_->fill();
     for (int lane = 0; lane < count_; ++lane)
       if (!find_value(lane)) return give_up();
     for (int lane = 0; lane < count_; ++lane) finish(lane);
     end_traces();
     if (batch_.want == kUses) {
-      chart_.share();
-      if (is_real() && !chart_.is_exact()) return give_up();
+      chart_->share();
+      if (is_real() && !chart_->is_exact()) return give_up();
       for (int lane = 0; lane < count_; ++lane) write_shares(lane);
       clear_shares();
     }
@@ -61,7 +55,7 @@ class Group {
   bool is_real() const { return numbers_ == kReals; }
 
   bool give_up() {
-    chart_.clear();
+    chart_->clear();
     return false;
   }
 
@@ -146,7 +140,7 @@ class Group {
 
   // Those of a sentence up to its last node. Returns whether all are numbers.
   bool read(const Score& score, int lane, const T* row, int last, const Piece& piece, bool adds) {
-    T* const to = chart_.cells() + piece.place + lane;
+    T* const to = chart_->cells() + piece.place + lane;
     const int there = piece.one > last || piece.other > last ? 0 : std::clamp(last + 1 - piece.first, 0, piece.size);
     const ptrdiff_t step = piece.step;
     is_real() ? copy(exponentials(row, there, lane, piece.first), there, T{1}, adds, to, step)
@@ -193,8 +187,8 @@ class Group {
 
   // Returns whether it is exact, as far as can be told.
   bool find_value(int lane) {
-    goal_.turn_to(lane, batch_.length(sentences_[lane]));
-    const T value = values_[lane] = goal_.value(numbers_);
+    goal_->turn_to(lane, batch_.length(sentences_[lane]));
+    const T value = values_[lane] = goal_->value(numbers_);
     if (!is_real() || unsound_[lane]) return true;
     const T size = std::log2(value);
     return batch_.want == kUses ? std::abs(size) < kFar : value < kInf<T> && size - potentials_[lane].left > kSmall;
@@ -216,8 +210,8 @@ class Group {
       if (std::isfinite(value) && batch_.want >= kBest) trace(result, lane, length);
     }
     if (!std::isfinite(value) || batch_.want != kUses) return;
-    goal_.turn_to(lane, length);
-    goal_.share(numbers_, whole, chart_.shares() + lane);
+    goal_->turn_to(lane, length);
+    goal_->share(numbers_, whole, chart_->shares() + lane);
   }
 
   // Of a sum of real numbers, and what was taken off them.
@@ -232,11 +226,11 @@ class Group {
       const uint32_t* const seed = batch_.seeds.data + 2 * batch_.seeds.rows.of(result);
       random.emplace(uint64_t{seed[0]} << 32 | seed[1]);
     }
-    if (traces_.are_many()) end_traces();
-    traces_.begin(result, lane, length, random, use_);
+    if (traces_->are_many()) end_traces();
+    traces_->begin(result, lane, length, random, use_);
   }
 
-  void end_traces() { traces_.end(use_); }
+  void end_traces() { traces_->end(use_); }
 
   // A derivation's use of a table, at these nodes.
   struct Use {
@@ -258,8 +252,8 @@ class Group {
     for (size_t number = 0; number < frame_.program.tables.size(); ++number) {
       const Table& table = frame_.program.tables[number];
       const Home& home = frame_.tables[number];
-      const T* const from = chart_.shares() + lane;
-      const T* const own = chart_.cells() + lane + home.value.base - home.share.base;
+      const T* const from = chart_->shares() + lane;
+      const T* const own = chart_->cells() + lane + home.value.base - home.share.base;
       for (int score : table.scores)
         for (const int64_t result : batch_.results[sentences_[lane]]) {
           T* const to = batch_.uses[score] + batch_.size_of(score) * result;
@@ -277,7 +271,7 @@ class Group {
       for_each_piece(frame_.program.tables[number], frame_.tables[number].share,
                      [&](const Piece& piece) {
                        for (int n = 0; n < piece.size; ++n)
-                         std::fill_n(chart_.shares() + piece.place + n * piece.step, frame_.sentences, T{0});
+                         std::fill_n(chart_->shares() + piece.place + n * piece.step, frame_.sentences, T{0});
                      });
   }
 
@@ -285,13 +279,13 @@ class Group {
   const Frame& frame_;
   const int* sentences_;
   const int count_, nodes_;
-  const Numbers numbers_;
+  Numbers numbers_ = kScores;
   Potentials<T> potentials_[kLanes];  // of real numbers
   std::vector<T> row_;                // what is read
   const T unit_ = batch_.adds ? T(1.4426950408889634) : T(1);  // of scores in charts: logarithms of what is added have base 2
-  Chart<T> chart_;
-  Goal<T> goal_;
-  Traces<T> traces_;
+  std::optional<Chart<T>> chart_;
+  std::optional<Goal<T>> goal_;
+  std::optional<Traces<T>> traces_;
   const Use use_{batch_};
   T values_[kLanes];
   bool unsound_[kLanes] = {};

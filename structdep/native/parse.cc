@@ -49,10 +49,8 @@ ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batc
     const int first = number * beside;
     const auto start = Clock::now();
     try {
-      const auto parse = [&](Numbers numbers) {
-        return Group<T>(batch, *frame, sentences.data() + first, std::min(beside, count - first), numbers).parse();
-      };
-      if (!batch.has_reals() || !parse(kReals)) parse(batch.adds ? kLogs : kScores);
+      Group<T> group(batch, *frame, sentences.data() + first, std::min(beside, count - first));
+      if (!batch.has_reals() || !group.parse(kReals)) group.parse(batch.adds ? kLogs : kScores);
     } catch (const std::bad_alloc&) {
       fits = false;
     }
