@@ -25,8 +25,9 @@ def over_splits(summed: tuple[str, ...], layout: Layout, at: Bindings) -> dict[s
     """The bindings with an axis in front for each summed position, which takes every node."""
     axes = len(summed)
     grid = {name: value.reshape((1,) * axes + value.shape) for name, value in at.items()}
+    rank = max(value.ndim for value in grid.values())
     for axis, name in enumerate(summed):
-        grid[name] = jnp.arange(layout.nodes).reshape([-1 if a == axis else 1 for a in range(axes + 1)])
+        grid[name] = jnp.arange(layout.nodes).reshape([-1 if a == axis else 1 for a in range(rank)])
     return grid
 
 
@@ -37,19 +38,19 @@ def chart_value(
     side = next(side for side in SIDES if (side, family) in charts)
     index = [row, *layout.cell(side, item, _positions(item, at))]
     chart = jax.tree.map(lambda leaf: layout.by_lane(leaf, len(index) - 1), charts[side, family])
-    return _look_up(chart, index, semiring)
+    return look_up(chart, index, semiring)
 
 
 def table_value(table: Any, score: Atom, at: Bindings, semiring: Semiring) -> Any:
     """The value `[*grid, batch]` of a score at these positions."""
-    return _look_up(table, _positions(score, at), semiring)
+    return look_up(table, _positions(score, at), semiring)
 
 
 def _positions(atom: Atom, at: Bindings) -> list[jax.Array]:
     return [at[p.name] + p.shift for p in atom.positions]
 
 
-def _look_up(array: Any, index: Sequence[Any], semiring: Semiring) -> Any:
+def look_up(array: Any, index: Sequence[Any], semiring: Semiring) -> Any:
     """The elements of the array at this index, for each sentence; zero wherever it lies outside."""
     sizes = jax.tree.leaves(array)[0].shape
     batch = sizes[len(index)]

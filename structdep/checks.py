@@ -30,7 +30,7 @@ def check(system: DeductionSystem) -> None:
 
 
 def _check_symbols(system: DeductionSystem) -> None:
-    atoms = [*system.axioms, system.goal, *(a for r in system.rules for a in (*r.premises, *r.scores, r.conclusion))]
+    atoms = [*_items_at(system), system.goal, *(score for rule in system.rules for score in rule.scores)]
     first: dict[str, Atom] = {}
     for atom in atoms:
         known = first.setdefault(atom.symbol.name, atom)
@@ -39,6 +39,11 @@ def _check_symbols(system: DeductionSystem) -> None:
             raise ValueError(f"{atom!r} has {arity} positions, elsewhere {atom.symbol.name} has {expected}")
         if atom.symbol != known.symbol:
             raise ValueError(f"{atom!r} and {known!r} are different things of one name: {atom.symbol}, {known.symbol}")
+
+
+def _items_at(system: DeductionSystem) -> list[Atom]:
+    """All items of axioms and rules, at their positions."""
+    return [*system.axioms, *(atom for rule in system.rules for atom in (*rule.premises, rule.conclusion))]
 
 
 def _items(system: DeductionSystem) -> set[Item | Score]:
@@ -52,12 +57,20 @@ def _check_goal(system: DeductionSystem) -> None:
         raise ValueError(f"nothing derives the goal {goal!r}: give a rule or an axiom for it")
     if [repr(p) for p in goal.span] not in (["0", "n"], ["0", "n+1"]):
         raise ValueError(f"the goal {goal!r} must span the sentence: 0 to n, or 0 to the sentinel n+1")
+    if goal.is_exterior:
+        raise ValueError(f"the goal {goal!r} names a position outside its span, but nothing is outside the sentence")
 
 
 def _check_axioms(system: DeductionSystem) -> None:
     for axiom in system.axioms:
         if len({p.name for p in axiom.inside}) != 1 or axiom.is_absolute or axiom.span[0].shift:
             raise ValueError(f"write the axiom {axiom!r} from its left end on, as in I[i, i + 1] or I[i:i, x]")
+        inner = [p.shift for m, p in enumerate(axiom.inside) if m not in axiom.ends]
+        ordered = [axiom.span[0].shift, *inner, axiom.span[1].shift]
+        if ordered != sorted(ordered):
+            raise ValueError(f"the positions of the axiom {axiom!r} must stand in the order of the sentence")
+        if axiom.is_exterior and _is_within(axiom.positions[-1], axiom.span):
+            raise ValueError(f"the axiom {axiom!r} names an exterior position within its span")
         if system.axioms.count(axiom) > 1:
             raise ValueError(f"the axiom {axiom!r} is given twice")
 
@@ -121,6 +134,12 @@ def _is_beyond(position: Position, span: tuple[Position, Position]) -> bool:
     return (position.name == left.name and position < left) or (position.name == right.name and position > right)
 
 
+def _is_within(position: Position, span: tuple[Position, Position]) -> bool:
+    """Whether a position is strictly within the span by its very name, as i + 1 is in I[i:i+2, i+1]."""
+    left, right = span
+    return position.name == left.name == right.name and left < position < right
+
+
 def _repeated(names: Iterable[str]) -> str:
     return next((name for name, times in Counter(names).items() if times > 1), "")
 
@@ -130,6 +149,8 @@ def _goal_problem(system: DeductionSystem, rule: Rule) -> str:
     if conclusion.is_absolute:
         if conclusion != system.goal:
             return f"positions 0 and n stand in a conclusion only if it is the goal {system.goal!r}"
+        if any(atom.symbol == conclusion.symbol and atom != conclusion for atom in _items_at(system)):
+            return f"{conclusion.symbol.name} is used at other positions, too: give the goal an item of its own"
         return ""
     if any(a.is_absolute for a in (*premises, *rule.scores)):
         return "positions 0 and n stand in rules for the goal alone"

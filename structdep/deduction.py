@@ -12,7 +12,7 @@ lists alternatives (semiring sum), `>>` gives the conclusion. Positions that the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from structdep import checks, scheduling
@@ -92,6 +92,9 @@ class Score:
 
 LABEL = "label"
 """The name of scores of labelled arcs, `[*batch, n+1, n+1, labels]`, which all systems take."""
+
+NODE = Score(".node")
+"""One at each node of a sentence, zero behind it: no score of a user, but a factor of products that need it."""
 
 arc = Score("arc")
 """The score of an arc, `arc[head, dependent]`: in every system, and the semiring's zero where no tree has the arc."""
@@ -240,10 +243,22 @@ def _multiply_out(factors: tuple[Atom | Either, ...]) -> list[tuple[Atom, ...]]:
 class DeductionSystem:
     """A deduction system over dependency trees, checked when built, equal by value.
 
-    `axioms` are items that hold at every place where their positions exist, `goal` is the item whose value is asked
-    for, `unambiguous` says that every tree has exactly one derivation. `trees` names the class of its trees: systems
-    that name one class have the same trees. `for_best` is one with the same trees and fewer rules, that derives some
-    several times: by scores of arcs alone, the best is found with that.
+    A rule holds at all nodes of its variables at which its items and scores exist. The nodes of a sentence of n words
+    are 0 (the root) to n, or to the sentinel n + 1 if the goal ends there. An item exists if its positions are nodes of
+    the sentence in order; an exterior position is left or right of the span, or one of its ends. A score exists within
+    its table, which goes to n, or to n + 1 with `sentinel`; an arc exists if its dependent is a word other than its
+    head. Axioms hold wherever they exist; an item that several axioms give holds once.
+
+    Args:
+        name: for messages.
+        axioms: items that hold without premises, as `I[i, i + 1]`.
+        rules: in any order. Equal rules count twice.
+        goal: the item whose value is asked for: `I[0, n]`, or `I[0, n + 1]`.
+        scores: the tables that rules mention, `arc` among them.
+        unambiguous: whether every tree has exactly one derivation.
+        trees: the name of the class of its trees. Systems that name one class have the same trees.
+        for_best: a system with the same trees and fewer rules, which may derive trees several times. It finds the best
+            tree where arcs alone have scores.
 
     Raises:
         TypeError, ValueError: a badly formed rule; the message quotes it.
@@ -303,6 +318,11 @@ class DeductionSystem:
         """The scores by name, each with its number of positions."""
         arities = {atom.symbol: len(atom.positions) for rule in self.rules for atom in rule.scores}
         return {score.name: (score, arities[score]) for score in self.scores}
+
+    @cached_property
+    def tables(self) -> dict[str, tuple[Score, int]]:
+        """`declared`, and `NODE`."""
+        return {**self.declared, NODE.name: (replace(NODE, sentinel=bool(self.last)), 1)}
 
     @property
     def last(self) -> int:

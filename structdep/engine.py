@@ -54,12 +54,12 @@ def table_keys(plan: Plan, layout: Layout) -> list[Key]:
 
 
 def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any, keep: bool) -> Arrays:
-    """Charts that hold the axioms. What is read at its own width alone has a chart of all widths to `keep` it."""
+    """Charts that hold the axioms of boxed rules. What is read at its own width alone has a chart of all widths to `keep` it."""
     charts: Arrays = {}
     for (side, family), atom in plan.charts.items():
         shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
         charts[side, family] = semiring.zeros((plan.sizes[family], *shape, *layout.batch(batch)), dtype)
-    for axiom in plan.system.axioms:
+    for axiom in plan.system.axioms if plan.is_boxed else ():
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
         ones = semiring.ones((*grid.shape, *layout.batch(batch)), dtype)

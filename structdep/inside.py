@@ -7,7 +7,7 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from math import prod
 from typing import Any
@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
-from structdep import gpu, native, one_root
+from structdep import dense, gpu, native, one_root
 from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
@@ -189,7 +189,7 @@ def run_by_xla(
     size = _group_size(made, want, nodes, max(batch, 1))
     groups = max(-(-batch // size), 1)
 
-    keep = want != "value" or gpu.serves(made, semiring)
+    keep = want != "value" or gpu.serves(made, semiring) or not made.is_boxed
 
     def split(leaf: jax.Array) -> jax.Array:
         """Each group from all over the batch: where devices share it, each of them works on each group."""
@@ -307,15 +307,9 @@ def _parse(
 ) -> tuple[Arrays, tuple[Any, Arrays]]:
     """One group: its `charts`, filled, its values (NaN where a score is NaN) and the uses that are wanted."""
     sound = is_sound(tables)
-    arity = {name: made.system.declared[name][1] for name in tables}
+    arity = {name: made.system.tables[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
-    skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
-    if gpu.serves(made, semiring):
-        charts, frames = gpu.fill(made, layout, semiring, skewed, charts)
-        back = partial(gpu.sweep, made, layout, frames=frames)
-    else:
-        charts = fill(made, layout, skewed, charts, semiring)
-        back = partial(sweep, made, layout, semiring=semiring)
+    charts, back = _fill(made, layout, semiring, tables, charts)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
         return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))
@@ -325,7 +319,7 @@ def _parse(
     if want == "uses":
         value, seed = jax.vjp(goal, tables, charts)
         direct, seeds = seed(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)
-        (uses,) = unskew(back(skewed, charts, seeds))
+        uses = back(seeds)
         uses = jax.tree.map(jnp.add, uses, direct)
     elif isinstance(semiring, KBest):
         value = goal(tables, charts)
@@ -337,6 +331,21 @@ def _parse(
         exists = sound & (value != semiring.zero) & jnp.isfinite(value)
         uses = derivation(made, layout, *jax.lax.stop_gradient((tables, charts)), lengths, exists, semiring, key)
     return charts, (value, {name: _move_axis(table, arity[name], 0) for name, table in uses.items()})
+
+
+def _fill(
+    made: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays
+) -> tuple[Arrays, Callable[[Arrays], Arrays]]:
+    """The charts, filled, and the function from their cotangents to those of the tables."""
+    if not made.is_boxed:
+        charts, pull = jax.vjp(partial(dense.fill, made, layout, semiring, charts=charts), tables)
+        return charts, lambda cotangents: pull(cotangents)[0]
+    skewed, unskew = jax.vjp(partial(skew_all, table_keys(made, layout), layout, semiring), tables)
+    if gpu.serves(made, semiring):
+        charts, frames = gpu.fill(made, layout, semiring, skewed, charts)
+        return charts, lambda cotangents: unskew(gpu.sweep(made, layout, skewed, charts, cotangents, frames))[0]
+    charts = fill(made, layout, skewed, charts, semiring)
+    return charts, lambda cotangents: unskew(sweep(made, layout, skewed, charts, cotangents, semiring))[0]
 
 
 def _move_axis(table: Any, source: int, target: int) -> Any:

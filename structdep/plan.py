@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from structdep import rewriting, scheduling
-from structdep.deduction import Atom, DeductionSystem, Item, Score
+from structdep import guards, rewriting, scheduling
+from structdep.boxes import are_boxed
+from structdep.deduction import NODE, Atom, DeductionSystem, Item, Score
 from structdep.groups import Families, Group, clan, find_families, find_groups, is_nothing
 from structdep.layout import Layout, exposed, sides
 from structdep.rewriting import Fold
@@ -68,6 +69,12 @@ class Plan:
         return layout.shape(side, self.charts[key], family in self.across)
 
     @cached_property
+    def is_guarded(self) -> bool:
+        """Whether it reads the score `NODE`."""
+        folds = [*self.items, self.goal]
+        return any(atom.symbol.name == NODE.name for fold in folds for term in fold.terms for atom in term)
+
+    @cached_property
     def arity(self) -> int:
         """The most positions that a stored item has."""
         return max(len(atom.positions) for atom in self.charts.values())
@@ -92,6 +99,19 @@ class Plan:
     def layout(self, widest: int, lanes: int = 1) -> Layout:
         return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0), lanes)
 
+    @cached_property
+    def is_boxed(self) -> bool:
+        """Whether the engine can read every premise as a box of a stored array."""
+        folds = (fold for group in self.groups for fold in group.folds)
+        return are_boxed(folds, self.system.axioms, min(self.starts))
+
+    @cached_property
+    def starts(self) -> set[int]:
+        """Where blocks of widths begin: at the first that a rule concludes, and behind each axiom."""
+        return {scheduling.width_of_axiom(axiom) + 1 for axiom in self.system.axioms} | {
+            min(self.least.values(), default=0)
+        }
+
     def blocks(self, widest: int) -> list[Block]:
         """The widths 0..widest in few blocks, so that little is computed beyond a block's own widths.
 
@@ -99,8 +119,7 @@ class Plan:
         """
         if not self.groups:  # the goal is an axiom
             return []
-        given = {scheduling.width_of_axiom(axiom) + 1 for axiom in self.system.axioms}
-        starts = sorted(w for w in given | {min(self.least.values())} if w <= widest)
+        starts = sorted(w for w in self.starts if w <= widest)
         early, last = starts[:-1], starts[-1] if starts else widest + 1
         bounds = [(lo, hi - 1) for lo, hi in zip(early, starts[1:], strict=True)]
         axes = max(len(fold.variables) for group in self.groups for fold in group.folds) - 2
@@ -134,21 +153,19 @@ def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> 
     """The plan of a system when the scores `present` are given."""
     items = rewriting.unfold(system, present)
     goals = [fold for fold in items if not fold.conclusion.span[0].is_variable]
-    stored = tuple(fold for fold in items if fold not in goals)
+    last = Fold(Atom(Item("goal"), ()), goals[0].terms if goals else ((system.goal,),))
+    *stored, goal = guards.guard([*(fold for fold in items if fold not in goals), last], system.axioms)
     folds = rewriting.share(rewriting.absorb(rewriting.join(stored)))
     steps = [step for fold in folds for step in fold.steps]
     widths = scheduling.least_widths(system.axioms, steps)
     least = {
         fold.conclusion.symbol: min(scheduling.least_width(*step, widths) for step in fold.steps) for fold in folds
     }
-    goal = goals[0].terms if goals else ((system.goal,),)
-    at = find_sides(folds, [*system.axioms, *(atom for term in goal for atom in term if atom.is_item)])
+    at = find_sides(folds, [*system.axioms, *(atom for term in goal.terms for atom in term if atom.is_item)])
     families = find_families(folds, system.axioms, scheduling.before(system.axioms, steps), at)
     groups = find_groups(folds, families)
     rows = find_rows([fold.conclusion.symbol for g in groups for fold in g.folds], families)
-    return Plan(
-        system, frozenset(present), stored, groups, Fold(Atom(Item("goal"), ()), goal), at, families, rows, least
-    )
+    return Plan(system, frozenset(present), tuple(stored), groups, goal, at, families, rows, least)
 
 
 def find_sides(folds: Iterable[Fold], lasting: Collection[Atom]) -> dict[Item | Score, str]:

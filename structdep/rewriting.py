@@ -205,11 +205,13 @@ def _plain(premise: Atom) -> Atom:
 
 
 def _part(premise: Atom, scores: list[Atom], needed: Collection[str]) -> Part:
-    kept = tuple(p for p in premise.positions if p.name in needed)
+    """The premise at the positions that are needed, each once, as in X[i:k] for X[i:k, k + 1]; others are summed."""
+    kept = tuple({p.name: p for p in reversed(premise.positions) if p.name in needed}.values())[::-1]
     names = {p.name: Position(f"k{m}", -p.shift) for m, p in enumerate(kept)}
-    summed = [p.name for p in premise.positions if p.name not in names]
+    summed = dict.fromkeys(p.name for p in premise.positions if p.name not in names)
     names |= {name: Position(f"s{m}") for m, name in enumerate(summed)}
-    return Part(kept, premise.symbol.exterior, (tuple(rename(a, names) for a in (premise, *scores)),))  # type: ignore[union-attr]
+    exterior = premise.is_exterior and premise.positions[-1] in kept
+    return Part(kept, exterior, (tuple(rename(a, names) for a in (premise, *scores)),))
 
 
 def _merge(pairs: list[tuple[tuple[Part, ...], Term]]) -> list[tuple[tuple[Part, ...], Term]]:

@@ -7,7 +7,7 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,18 @@ def transient(system: DeductionSystem) -> frozenset[Item | Score]:
     in_words = {rule.conclusion.symbol for rule in system.rules if not rule.conclusion.is_absolute}
     most = max(len(rule.variables) for rule in system.rules)
     small = {rule.conclusion.symbol for rule in system.rules if 0 < len(rule.conclusion.variables) < most}
-    return frozenset(derived - used_beside - reshaped - summed - small - ({system.goal.symbol} & in_words))
+    placed = {symbol for rule in system.rules for symbol in _placed(rule)}
+    return frozenset(derived - used_beside - reshaped - summed - small - placed - ({system.goal.symbol} & in_words))
+
+
+def _placed(rule: Rule) -> Iterator[Item | Score]:
+    """The items that say where a position is: outside of a premise's span, or inside of the conclusion's."""
+    conclusion = rule.conclusion
+    exterior = conclusion.positions[-1:] if conclusion.is_exterior else ()
+    yield from (p.symbol for p in rule.premises if p.is_exterior and p.positions[-1] not in exterior)
+    inside = frozenset().union(*({p.name for p in premise.inside} for premise in rule.premises))
+    if not {p.name for p in conclusion.inside if p.is_variable} <= inside:
+        yield conclusion.symbol
 
 
 def _sums(rule: Rule) -> bool:

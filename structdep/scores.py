@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from structdep import native
 from structdep.constraints import Constraints
-from structdep.deduction import LABEL
+from structdep.deduction import LABEL, NODE, DeductionSystem, Score
+from structdep.plan import plan
 from structdep.semirings import Semiring
 from structdep.systems import System, check_system
 
@@ -88,7 +89,9 @@ def problem(
         if not isinstance(constraints, Constraints):
             raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
         tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
-    fitted = {name: _fit(table.astype(dtype), nodes, system.declared[name][1]) for name, table in tables.items()}
+    if isinstance(system, DeductionSystem) and plan(system, frozenset(tables)).is_guarded:
+        tables[NODE.name] = jnp.zeros((*batch, nodes), dtype)
+    fitted = {name: _fit(table.astype(dtype), nodes, _declared(system, name)[1]) for name, table in tables.items()}
     found = Problem(system, fitted, lengths, words)
     return found if labels is None else replace(found, labels=_fit_labels(labels, words, found.tables["arc"]))
 
@@ -180,6 +183,10 @@ def nan_unless(sound: jax.Array, value: Any) -> Any:
     return jax.tree.map(of_leaf, value)
 
 
+def _declared(system: System, name: str) -> tuple[Score, int]:
+    return (system.tables if isinstance(system, DeductionSystem) else system.declared)[name]
+
+
 def _shape(system: System, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
     """Batch shape and number of words, the same in all tables."""
     found = {name: _shape_of(system, name, table) for name, table in tables.items()}
@@ -242,7 +249,7 @@ def masked(system: System, tables: Mapping[str, jax.Array], lengths: jax.Array) 
 
 
 def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> jax.Array:
-    score, arity = system.declared[name]
+    score, arity = _declared(system, name)
     last = lengths[(..., *[None] * arity)] + score.sentinel
     places = jnp.indices(table.shape[-arity:], sparse=True)
     allowed = jnp.ones((), bool)

@@ -1,8 +1,9 @@
-"""A plain reference interpreter of deduction systems: slow, in pure Python, and independent of the engine.
+"""A reference interpreter of deduction systems: slow, in pure Python, and independent of the engines.
 
-For n words, a system is first spelled out into all the steps that can be taken (`forest`). Its value in a semiring of
-Python values is then one memoized recursion (`evaluate`), and enumeration is the same with derivations as the values.
-Test your own system by `derivations`, and the engine by `value` and `expected_uses`.
+It follows the definition in `DeductionSystem`. `forest` lists every step that a system allows over n words. The value
+in a semiring of Python values is one memoized recursion over these steps (`evaluate`); enumeration is the same
+recursion with derivations as the values. Test your own system by `derivations`, and an engine by `value` and
+`expected_uses`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import product
 from typing import Generic, TypeVar
 
@@ -61,10 +62,12 @@ DERIVATIONS: Values[Counter[Derivation]] = Values(Counter(), Counter({(): 1}), l
 """The derivations themselves, and how many use the same scores."""
 
 
+@lru_cache(maxsize=256)
 def forest(system: DeductionSystem, n: int) -> Forest:
     """All items that can be derived over n words, and how: every rule is applied until nothing new follows."""
     rules = [(atoms, rule.conclusion) for rule in system.rules for atoms in rule.expand()]
-    axioms = [step for axiom in system.axioms for step in _axiom_steps(axiom, n + system.last)]
+    facts = {cell for axiom in system.axioms for cell in _axiom_cells(axiom, n + system.last)}
+    axioms: list[tuple[Cell, Step]] = [(cell, ((), ())) for cell in sorted(facts)]
     derived = list(axioms)
     known: list[Cell] = []
     while known != (now := sorted({cell for cell, _ in derived})):
@@ -78,12 +81,12 @@ def forest(system: DeductionSystem, n: int) -> Forest:
     return steps
 
 
-def _axiom_steps(axiom: Atom, last: int) -> Iterator[tuple[Cell, Step]]:
+def _axiom_cells(axiom: Atom, last: int) -> Iterator[Cell]:
     names = sorted(axiom.variables)
     for nodes in product(range(last + 1), repeat=len(names)):
         cell = _at(axiom, dict(zip(names, nodes, strict=True)))
         if _item_exists(axiom, cell[1], last):
-            yield cell, ((), ())
+            yield cell
 
 
 def _rule_steps(
@@ -120,16 +123,19 @@ def _at(atom: Atom, at: Mapping[str, int]) -> Cell:
 
 
 def _item_exists(item: Atom, nodes: Nodes, last: int) -> bool:
+    """Whether these are nodes of the sentence, the inner ones in order within the span, an exterior one not."""
     start, end = (nodes[end] for end in item.ends)
-    stands_well = not item.is_exterior or nodes[-1] <= start or end <= nodes[-1]
-    return stands_well and min(nodes) >= 0 and max(nodes) <= last
+    others = [node for number, node in enumerate(nodes) if number not in item.ends]
+    inner, exterior = (others[:-1], others[-1]) if item.is_exterior else (others, start)
+    ordered = [start, *inner, end]
+    return ordered == sorted(ordered) and (exterior <= start or end <= exterior) and all(0 <= v <= last for v in nodes)
 
 
 def _score_exists(score: Atom, nodes: Nodes, n: int) -> bool:
     """Whether these are nodes of the score's table and, for an arc, its dependent is a word and not its head."""
     is_arc = score.symbol.name == "arc"
-    sentinel = getattr(score.symbol, "sentinel", False)
-    return max(nodes) <= n + sentinel and not (is_arc and (nodes[1] == 0 or nodes[0] == nodes[1]))
+    in_table = min(nodes) >= 0 and max(nodes) <= n + getattr(score.symbol, "sentinel", False)
+    return in_table and not (is_arc and (nodes[1] == 0 or nodes[0] == nodes[1]))
 
 
 def evaluate(system: DeductionSystem, n: int, semiring: Values[V], score: Callable[[Use], V]) -> V:

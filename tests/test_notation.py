@@ -31,7 +31,7 @@ def test_mhk_refuses_what_is_not_defined() -> None:
 
 
 i, j, k, l, x = indices("i j k l x")
-I, J, T = Item("I"), Item("J"), Item("T")
+I, J, T, X = Item("I"), Item("J"), Item("T"), Item("X", exterior=True)
 STEP = I[i, k] * I[k, j] * either(arc[i, k], arc[j, k]) >> I[i, j]
 AXIOM, GOAL = I[i, i + 1], I[0, n + 1]
 
@@ -96,6 +96,20 @@ def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> N
             r"an arc has two positions.* not arc\[i,k,j\]",
         ),
         (lambda: declare(scores=(arc, Score("label"))), "scores named 'label' are those of labelled arcs"),
+        (lambda: declare(axioms=(AXIOM, J[i, i - 1])), r"the positions of the axiom J\[i,i-1\] must stand in the order"),
+        (lambda: declare(axioms=(AXIOM, T[i, i + 3, i + 2])), r"of the axiom T\[i,i\+3,i\+2\] must stand in the order"),
+        (
+            lambda: declare(axioms=(AXIOM, X[i : i + 2, i + 1])),
+            r"the axiom X\[i:i\+2,i\+1\] names an exterior position within its span",
+        ),
+        (
+            lambda: declare(I[i, j] * arc[x, i] >> X[i:j, x], goal=X[0 : n + 1, x]),
+            r"the goal X\[0:n\+1,x\] names a position outside its span",
+        ),
+        (
+            lambda: declare(I[0, k] * I[k, n + 1] >> GOAL),
+            "I is used at other positions, too: give the goal an item of its own",
+        ),
         (lambda: declare(axioms=(AXIOM, AXIOM)), r"the axiom I\[i,i\+1\] is given twice"),
         (lambda: declare(axioms=(AXIOM, I[i, i + 2])), r"the rule  I\[i,k\].*  also derives the axiom I\[i,i\+2\]"),
         (

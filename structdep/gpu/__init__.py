@@ -43,7 +43,13 @@ INTERPRETED = False
 
 def serves(plan: Plan, semiring: Semiring) -> bool:
     """Whether charts are filled here."""
-    return fold_of(semiring) is not None and bool(plan.groups) and not is_dealt() and (INTERPRETED or _is_able())
+    return (
+        fold_of(semiring) is not None
+        and bool(plan.groups)
+        and plan.is_boxed
+        and not is_dealt()
+        and (INTERPRETED or _is_able())
+    )
 
 
 def _is_able() -> bool:

@@ -18,7 +18,7 @@ class Alternatives {
     if (products.size() < 2 || products.size() > kMost) return false;
     const Loops<T>& first = *products.begin();
     return std::all_of(products.begin(), products.end(), [&](const Loops<T>& own) {
-      return (own.along || own.alone) && own.from == 0 && own.to == 0 && own.place == first.place &&
+      return (own.along || own.alone) && !own.nested && own.place == first.place &&
              own.step == first.step && own.factors <= kMostFactors;
     });
   }

@@ -46,7 +46,7 @@ class Frame {
       if (large && can_be_ahead(item)) item.ahead = ++ahead_;
       lay_out(item, lent, is_wider[&item - program.items.data()]);
     }
-    for (Product& product : program.goal) resolve(product), put_varying_first(product);
+    for (Product& product : program.goal) resolve(product), put_varying_first(product), put_rows_first(product);
     for (Item& item : program.items) {
       for (Product& product : item.products) resolve(product);
       for (Product& product : item.rules) resolve(product), put_varying_first(product), put_rows_first(product);

@@ -38,6 +38,7 @@ STRUCTDEP_INLINE Walk<T> walk_of(const Address& own, const T* cells, const Nodes
 template <typename T>
 struct Loops {
   bool alone;        // whether there is no inner loop
+  bool nested;       // whether there is a middle loop; else it has the one node 0
   bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
   ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];

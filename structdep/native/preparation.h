@@ -50,7 +50,7 @@ class Preparation {
     if (from > to || !reading.nest.possible(nodes)) return;
     nodes.at[kSummed] = nodes.at[reading.side == kBehind ? kEnd : kStart];
     Loops<T>& loops = next(nodes);
-    loops.from = from, loops.to = to, loops.side = reading.side;
+    loops.from = from, loops.to = to, loops.side = reading.side, loops.nested = true;
     walk(loops, reading, nodes, kNone, &reading.nest.loops[0]);
     place(loops, number, kInner, nodes, kNone);
   }
@@ -83,7 +83,7 @@ class Preparation {
     if (shares_ && frame_.reads && product.beyond) leave_to_readings(product.beyond, nodes, from, to);
     if (from > to) return;
     Loops<T>& loops = next(nodes);
-    loops.from = from, loops.to = to;
+    loops.from = from, loops.to = to, loops.nested = middle;
     walk(loops, product, nodes, middle ? middle->slot : kNone, inner);
     place(loops, number, product.side, nodes, middle ? middle->slot : kNone);
   }

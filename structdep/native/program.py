@@ -95,16 +95,16 @@ class Encoder:
     @cached_property
     def disordered(self) -> set[str]:
         """Those whose positions do not always stand in order."""
+        products = [variant for fold in (*self.folds, *self.plan.items) for variant in self.variants(fold)]
         return {
             atom.symbol.name
-            for fold in (*self.folds, *self.plan.items)
-            for _, term, _, _, found in self.variants(fold)
+            for _, term, _, _, found in (*products, *self.goal())
             for atom in term
             if not atom.is_item and not all(starmap(found.are_in_order, pairwise(atom.positions)))
         }
 
     def program(self) -> Numbers:
-        declared = self.plan.system.declared
+        declared = self.plan.system.tables
         tables = [
             [
                 declared[name.split()[0]][1],
@@ -319,7 +319,7 @@ def _order(term: Term, third: list[str], summed: list[str]) -> tuple[bool, list[
 @lru_cache(maxsize=64)
 def is_possible(system: DeductionSystem, present: frozenset[str]) -> bool:
     """Whether `chart.cc` has room for the positions of all items and scores, and for the factors of all products."""
-    arities = [system.declared[name][1] for name in present]
+    arities = [system.tables[name][1] for name in present]
     made = plan(system, present)
     folds = [*made.items, made.goal, *without_weighted(made)[0]]
     positions = [len(atom.positions) for atom in (*(fold.conclusion for fold in folds), *system.axioms)]

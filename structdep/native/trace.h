@@ -230,7 +230,7 @@ class Traces {
     chosen_.product = nullptr;
     for_each_line(products, side, [&](const Product& product, int size) {
       Greatest found;
-      if (size > 1 || products.size() > 1)
+      if (size > 1 || products.size() > 1 || product.nest.loops.size() > 1)
         for_each_value<false>(product, size, cells_, nodes_, [&](int m, T value) { found.see(value, m); });
       const auto [own, place] = found;
       if (!chosen_.product || own > best) {
