@@ -206,7 +206,10 @@ def _plain(premise: Atom) -> Atom:
 
 def _part(premise: Atom, scores: list[Atom], needed: Collection[str]) -> Part:
     """The premise at the positions that are needed, each once, as in X[i:k] for X[i:k, k + 1]; others are summed."""
-    kept = tuple({p.name: p for p in reversed(premise.positions) if p.name in needed}.values())[::-1]
+    first: dict[str, Position] = {}
+    for position in premise.positions:
+        first.setdefault(position.name, position)
+    kept = tuple(position for name, position in first.items() if name in needed)
     names = {p.name: Position(f"k{m}", -p.shift) for m, p in enumerate(kept)}
     summed = dict.fromkeys(p.name for p in premise.positions if p.name not in names)
     names |= {name: Position(f"s{m}") for m, name in enumerate(summed)}

@@ -1,0 +1,62 @@
+"""Random systems: every engine says of values, counts, best derivations and samples what the reference says."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from random_systems import systems
+from reference_checks import check
+
+from structdep import gpu, groups, steps
+from structdep.deduction import DeductionSystem
+
+BLOCK = 20
+"""Systems of one test."""
+
+
+def blocks(fast: int, slow: int) -> pytest.MarkDecorator:
+    """So many tests, and more that are slow."""
+    numbers = [*range(fast), *(pytest.param(number, marks=pytest.mark.slow) for number in range(fast, fast + slow))]
+    return pytest.mark.parametrize("number", numbers)
+
+
+def check_block(number: int, size: int) -> None:
+    """Systems of one seed; in double precision for every other one."""
+
+    @seed(number)
+    @settings(
+        max_examples=size,
+        derandomize=False,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(systems())
+    def each(system: DeductionSystem) -> None:
+        check(system, np.float64 if number % 2 else np.float32, number)
+
+    with jax.enable_x64(bool(number % 2)):
+        each()
+    jax.clear_caches()  # type: ignore[no-untyped-call]  # thousands of programs are more than a process can hold
+
+
+@blocks(6, 250)
+def test_by_the_engine_for_cpus(number: int) -> None:
+    check_block(number, BLOCK)
+
+
+@blocks(3, 50)
+def test_by_xla(number: int, by_xla: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third one in groups as large as can be, whose members are computed one after the other."""
+    if number % 3 == 2:
+        monkeypatch.setattr(groups, "PADDING", 1.0)
+        monkeypatch.setattr(steps, "IN_TURN", {"cpu": 0})
+    check_block(number, BLOCK // 4)
+
+
+@blocks(0, 10)
+def test_by_kernels_for_gpus(number: int, by_xla: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "INTERPRETED", True)
+    check_block(number, BLOCK // 4)
