@@ -93,8 +93,9 @@ class Semiring:
         for base in cls.__mro__[1:]:
             if vars(base).get("__final__"):  # what typing.final sets
                 raise TypeError(
-                    f"{name} derives from {base.__name__}, which is final: engines fill its charts without its methods. "
-                    f"Write class {name}(structdep.Semiring) with its own sum; where only scores differ, define lift and chart, which returns a {base.__name__}"
+                    f"{name} derives from {base.__name__}, which is final: its charts are filled without its methods. "
+                    f"Write class {name}(structdep.Semiring) with a sum of its own; where only scores differ, define "
+                    f"lift, and chart, which returns a {base.__name__}"
                 )
         if own_times and vars(cls).get("additive"):
             raise TypeError(f"{name} has a times of its own, so that it is not additive: leave out additive = True")
