@@ -64,8 +64,12 @@ class SingleRoot(Semiring):
         return self._base.randomness()
 
     def join(self, a: Graded) -> Value:
-        """The base's value of a score, which has one grade alone."""
-        return self._base.plus(a)
+        """The base's value of a score: of its two grades, one is zero."""
+
+        def of_leaf(without: jax.Array, with_one: jax.Array, zero: float) -> jax.Array:
+            return jnp.where(with_one == zero, without, with_one)
+
+        return jax.tree.map(of_leaf, *a, self._base.zero_of(a[0]))
 
     def chart(self) -> Semiring:
         return SingleRoot(self._base.chart())
