@@ -21,7 +21,7 @@ from structdep.layout import Layout
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, is_sound, is_tame, masked, nan_unless, problem
 from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
-from structdep.semirings.base import instance
+from structdep.semirings.base import chart_of, instance
 from structdep.skewing import skew_all
 from structdep.steps import Arrays
 from structdep.systems import System, chosen, is_dealt, on_devices, run
@@ -58,7 +58,7 @@ def inside(
 
     Returns:
         float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed, NaN where a score is NaN or +inf.
-        Derivatives are exact, and zero in padding.
+        Derivatives of any order, in forward and reverse mode, are exact, and zero in padding.
 
     Raises:
         TypeError, ValueError: scores or lengths of wrong dtypes or shapes.
@@ -74,7 +74,7 @@ def inside(
     semiring = instance(semiring)
     tables, lengths = problem(system, scores, lengths, constraints).lift(semiring)
     rows: tuple[Arrays, jax.Array] = flat((tables, lengths), lengths.ndim)
-    value = evaluate(system, semiring.chart(), *rows, semiring.randomness())
+    value = evaluate(system, chart_of(semiring), *rows, semiring.randomness())
     return jax.tree.map(lambda leaf: leaf.reshape(*lengths.shape, *leaf.shape[1:]), semiring.lower(value))
 
 
@@ -87,7 +87,7 @@ def tree(
     system: System, semiring: Semiring, want: str, tables: Arrays, lengths: jax.Array, key: jax.Array | None
 ) -> jax.Array:
     """The heads in the "best" derivation, or a "sample": int32 `[batch, words]`, -1 if there is none, 0 in padding."""
-    chart = semiring.chart()
+    chart = chart_of(semiring)
     if isinstance(system, DeductionSystem):
         system = chosen(system, chart, tables)
         if native.serves(system, chart, want, tables):

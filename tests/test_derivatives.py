@@ -141,9 +141,9 @@ LOSSES: dict[str, Callable[[System, Any], jax.Array]] = {
     "entropy of one root": lambda system, s: sd.TreeDistribution(system, s, LENGTHS, single_root=True).entropy(),
     "log_prob": lambda system, s: trees(system, s).log_prob(GOLD),
     "expected attachment": lambda system, s: trees(system, s).expected_attachment(GOLD),
-    "constrained entropy": lambda system, s: sd.inside(
-        system, s, LENGTHS, sd.Entropy, sd.Constraints(np.array(KNOWN))
-    ).entropy,
+    "constrained entropy": lambda system, s: (
+        sd.inside(system, s, LENGTHS, sd.Entropy, sd.Constraints(np.array(KNOWN))).entropy
+    ),
     "divergence of a model": lambda system, s: trees(system, s).kl_divergence(trees(system, QUANTITIES)),
     "divergence from a model": lambda system, s: trees(system, masked(QUANTITIES)).kl_divergence(trees(system, s)),
     "divergence from the same": lambda system, s: trees(system, SCORES).kl_divergence(trees(system, s)),

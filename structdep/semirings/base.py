@@ -33,8 +33,8 @@ def semiring(cls: type[T]) -> type[T]:
 class Semiring:
     """The interface, and what semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
 
-    A semiring of your own is a subclass, decorated by `structdep.semiring`. It must define `sum`. It must also define
-    each of these that differs:
+    A semiring of your own is a subclass, decorated by `structdep.semiring`. It must define `sum`, or a
+    `chart` that does. It must also define each of these that differs:
 
     * `times(a, b)`, the product of two values.
     * `zero`, with the structure of a value and one number for each array of it, and `ones(shape, dtype)`.
@@ -50,7 +50,8 @@ class Semiring:
     `sum` and `times`.
 
     A semiring is `additive` unless it has a `times` of its own: the derivative of a value then counts uses of scores.
-    Otherwise derivatives are those of the operations, which must be differentiable.
+    Otherwise derivatives are those of the operations. For second derivatives those of `sum` must be finite, also where
+    all terms are `zero`.
 
     Concrete semirings of this library are final, as engines fill their charts without their methods.
 
@@ -78,7 +79,7 @@ class Semiring:
         ...         best = jnp.max(a[0], axis)
         ...         return best, jnp.sum(a[1], axis, where=a[0] == jnp.expand_dims(best, axis))
         >>> sd.inside(sd.charts.eisner(), jnp.zeros((4, 4)).at[1, 2].set(1.0), semiring=BestCount)
-        (Array(1., dtype=float32), Array(7., dtype=float32))
+        (Array(1., dtype=float32), Array(4., dtype=float32))
     """
 
     idempotent: ClassVar[bool] = False
@@ -215,3 +216,18 @@ def instance(semiring: Semiring | type[Semiring]) -> Semiring:
         name = type(semiring).__name__
         raise TypeError(f"{name} is not decorated: write @structdep.semiring above class {name}(structdep.Semiring)")
     return semiring
+
+
+def chart_of(semiring: Semiring) -> Semiring:
+    """The semiring that fills the chart.
+
+    Raises:
+        TypeError: it has arrays.
+    """
+    chart = semiring.chart()
+    if jax.tree.leaves(chart):
+        raise TypeError(
+            f"{type(semiring).__name__}.chart() returns a semiring with arrays, for which no chart can be compiled: "
+            "use arrays in lift and lower alone, and return a semiring without them"
+        )
+    return chart

@@ -52,12 +52,6 @@ class CostAugmented(Semiring):
     def lower(self, value: Value) -> Value:
         return instance(self.base).lower(value)
 
-    def times(self, a: Value, b: Value) -> Value:
-        return self.chart().times(a, b)
-
-    def sum(self, a: Value, axis: int | tuple[int, ...]) -> Value:
-        return self.chart().sum(a, axis)
-
     def _with_cost(self, table: jax.Array) -> jax.Array:
         nodes = table.shape[-1]
         gold = jnp.asarray(self.gold_heads)

@@ -27,8 +27,5 @@ class Sample(Semiring):
     def chart(self) -> Semiring:
         return LogSum()
 
-    def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        return LogSum().sum(a, axis)
-
     def randomness(self) -> jax.Array | None:
         return self.key
