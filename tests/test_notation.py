@@ -96,7 +96,10 @@ def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> N
             r"an arc has two positions.* not arc\[i,k,j\]",
         ),
         (lambda: declare(scores=(arc, Score("label"))), "scores named 'label' are those of labelled arcs"),
-        (lambda: declare(axioms=(AXIOM, J[i, i - 1])), r"the positions of the axiom J\[i,i-1\] must stand in the order"),
+        (
+            lambda: declare(axioms=(AXIOM, J[i, i - 1])),
+            r"the positions of the axiom J\[i,i-1\] must stand in the order",
+        ),
         (lambda: declare(axioms=(AXIOM, T[i, i + 3, i + 2])), r"of the axiom T\[i,i\+3,i\+2\] must stand in the order"),
         (
             lambda: declare(axioms=(AXIOM, X[i : i + 2, i + 1])),

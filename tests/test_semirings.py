@@ -206,6 +206,9 @@ def test_semirings_that_break_their_contract_are_refused() -> None:
     with_array = sd.semiring(type("Mine", (sd.Semiring,), {"__annotations__": {"x": jax.Array}, "sum": a_sum}))
     with pytest.raises(TypeError, match=r"Mine.chart\(\) returns a semiring with arrays"):
         sd.inside(eisner(), np.zeros((3, 3), np.float32), semiring=with_array(jnp.zeros(2)))
+    ranked = sd.semiring(type("Mine", (sd.Semiring,), {"idempotent": True, "zero": (0.0, 0.0), "sum": a_sum}))
+    with pytest.raises(ValueError, match="argmax needs a semiring with a best derivation: MaxPlus, say, not Mine"):
+        sd.argmax(eisner(), np.zeros((3, 3), np.float32), semiring=ranked)
 
 
 def test_one_with_parameters_has_to_be_given_them() -> None:

@@ -49,9 +49,9 @@ class Semiring:
     semiring's own axes. `fold`, `pullback`, `weights` and `separable` are for speed alone: results must be those of
     `sum` and `times`.
 
-    A semiring is `additive` unless it has a `times` of its own: the derivative of a value then counts uses of scores.
-    Otherwise derivatives are those of the operations. For second derivatives those of `sum` must be finite, also where
-    all terms are `zero`.
+    A semiring without a `times` of its own is `additive`: values are numbers, and the derivative of a value counts uses
+    of scores. In others derivatives are those of the operations. For second derivatives those of `sum` must be finite,
+    also where all terms are `zero`.
 
     Concrete semirings of this library are final, as engines fill their charts without their methods.
 

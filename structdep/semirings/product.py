@@ -13,7 +13,7 @@ from structdep.semirings.base import Semiring, Value, instance, semiring
 @final
 @semiring
 class Pair(Semiring):
-    """The values in two semirings, from one chart.
+    """The values in two semirings.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
