@@ -110,7 +110,8 @@ class TreeDistribution:
 
     def log_prob(self, trees: ArrayLike | Labelled) -> jax.Array:
         """The log-probability of each of some trees, or of all completions of a partial one, <= 0; see `score`."""
-        return jnp.minimum(_difference(self.score(trees), self.log_partition()), 0)
+        found = _difference(self.score(trees), self.log_partition())
+        return _zero_where(found > 0, found)
 
     def sample(self, key: jax.Array, n: int) -> jax.Array | Labelled:
         """Trees drawn independently and exactly: `heads` int32 `[n, *batch, words]`, -1 where there is none."""
@@ -147,7 +148,8 @@ class TreeDistribution:
 
     def kl_divergence(self, other: TreeDistribution) -> jax.Array:
         """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
-        return jnp.maximum(self.cross_entropy(other) - self.entropy(), 0)
+        found = self.cross_entropy(other) - self.entropy()
+        return _zero_where(found < 0, found)
 
     def expected_attachment(self, heads: ArrayLike) -> jax.Array:
         """The expected number of words with their head in `heads` `[.., *batch, n]` (-1: none), `[.., *batch]`."""
@@ -242,3 +244,8 @@ def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
     """a - b, -inf where a is, also if b is."""
     impossible = jnp.isneginf(a)
     return jnp.where(impossible, -jnp.inf, jnp.where(impossible, 0, a) - jnp.where(impossible, 0, b))
+
+
+def _zero_where(is_rounded: jax.Array, value: jax.Array) -> jax.Array:
+    """0 where rounding has changed the sign; the derivatives are those of the value."""
+    return jnp.where(is_rounded, value - jax.lax.stop_gradient(value), value)

@@ -1,9 +1,4 @@
-"""`inside(system, scores, semiring)`: the value of a chart, and its derivative.
-
-For log-weights the derivative of a semiring sum is a weighted mean, so a chart's gradient counts how often each score
-is used: in expectation (LogSum: marginals), or in one best derivation (MaxPlus). One program computes it beside the
-value.
-"""
+"""`inside(system, scores, semiring)`: the value of a chart."""
 
 from __future__ import annotations
 
@@ -20,12 +15,13 @@ from structdep import dense, gpu, native, one_root
 from structdep.cells import goal_value
 from structdep.constraints import Constraints
 from structdep.deduction import DeductionSystem
+from structdep.derivatives import evaluate
 from structdep.engine import empty_charts, fill, sweep, table_keys
 from structdep.layout import Layout
 from structdep.plan import Plan, plan
 from structdep.scores import Tables, is_sound, is_tame, masked, nan_unless, problem
 from structdep.semirings import KBest, MaxPlus, Semiring, SingleRoot
-from structdep.semirings.base import instance
+from structdep.semirings.base import chart_of, instance
 from structdep.skewing import skew_all
 from structdep.steps import Arrays
 from structdep.systems import System, chosen, is_dealt, on_devices, run
@@ -62,7 +58,7 @@ def inside(
 
     Returns:
         float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed, NaN where a score is NaN or +inf.
-        Derivatives are exact, and zero in padding.
+        Derivatives of any order, in forward and reverse mode, are exact, and zero in padding.
 
     Raises:
         TypeError, ValueError: scores or lengths of wrong dtypes or shapes.
@@ -78,7 +74,7 @@ def inside(
     semiring = instance(semiring)
     tables, lengths = problem(system, scores, lengths, constraints).lift(semiring)
     rows: tuple[Arrays, jax.Array] = flat((tables, lengths), lengths.ndim)
-    value = evaluate(system, semiring.chart(), *rows, semiring.randomness())
+    value = evaluate(system, chart_of(semiring), *rows, semiring.randomness())
     return jax.tree.map(lambda leaf: leaf.reshape(*lengths.shape, *leaf.shape[1:]), semiring.lower(value))
 
 
@@ -87,51 +83,11 @@ def flat(arrays: Any, batch_axes: int) -> Any:
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[batch_axes:]), arrays)
 
 
-def evaluate(
-    system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None = None
-) -> Any:
-    """The goal's value in each sentence: `tables` hold semiring values, `[batch, nodes, ..]`."""
-    if semiring.additive:
-        return _number(system, semiring, tables, lengths, key)
-    return _structure(system, semiring, tables, lengths)
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _number(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None) -> Any:
-    return run(system, semiring, "value", tables, lengths)[0]
-
-
-@_number.defjvp
-def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    """d value = Σ uses · d score, over all scores."""
-    value, uses = _number_and_uses(system, semiring, *primals)
-    return value, sum(_inner(uses[name], tangent) for name, tangent in tangents[0].items())
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _number_and_uses(
-    system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
-) -> tuple[Any, Arrays]:
-    """A rule of its own, if an ordinary one, keeps partial evaluation from cutting the loops of `run` in two."""
-    want = "sample" if key is not None else "best" if semiring.idempotent else "uses"
-    return run(system, semiring, want, tables, lengths, key=key)
-
-
-@_number_and_uses.defjvp
-def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    tables, lengths, key = primals
-    return jax.jvp(lambda t: _number_and_uses.fun(system, semiring, t, lengths, key), (tables,), tangents[:1])
-
-
-def _inner(a: jax.Array, b: jax.Array) -> jax.Array:
-    return jnp.sum(a * b, axis=tuple(range(1, a.ndim)))
-
-
 def tree(
     system: System, semiring: Semiring, want: str, tables: Arrays, lengths: jax.Array, key: jax.Array | None
 ) -> jax.Array:
     """The heads in the "best" derivation, or a "sample": int32 `[batch, words]`, -1 if there is none, 0 in padding."""
-    chart = semiring.chart()
+    chart = chart_of(semiring)
     if isinstance(system, DeductionSystem):
         system = chosen(system, chart, tables)
         if native.serves(system, chart, want, tables):
@@ -218,39 +174,6 @@ def run_by_xla(
     keys = None if key is None else jax.random.split(key, groups)
     _, result = jax.lax.scan(parse, (empty(), jnp.array(False)), (*arrays, keys))
     return jax.tree.map(lambda leaf: leaf.swapaxes(0, 1).reshape(groups * size, *leaf.shape[2:])[:batch], result)
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _structure(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
-    return run(system, semiring, "value", tables, lengths)[0]
-
-
-def _forward(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> tuple[Any, tuple[Any, ...]]:
-    if not _has_ranks(system, semiring, tables):
-        return _structure(system, semiring, tables, lengths), (tables, lengths)
-    value, uses = run(system, semiring, "best", tables, lengths)
-    return value, (uses, None)
-
-
-def _backward(system: System, semiring: Semiring, saved: tuple[Any, ...], cotangent: Any) -> tuple[Arrays, None]:
-    arrays, lengths = saved
-    if lengths is not None:
-        return run(system, semiring, "uses", arrays, lengths, cotangent)[1], None
-    of_rank = jnp.stack(cotangent, axis=-1)
-
-    def together(uses: jax.Array) -> jax.Array:
-        return jnp.sum(uses * of_rank.reshape(len(of_rank), *[1] * (uses.ndim - 2), -1), axis=-1)
-
-    return {name: (together(uses),) for name, uses in arrays.items()}, None
-
-
-_structure.defvjp(_forward, _backward)
-
-
-def _has_ranks(system: System, semiring: Semiring, tables: Arrays) -> bool:
-    """Whether each of the k best derivations can be traced: where scores have one value, not one for each label."""
-    is_chart = isinstance(semiring, KBest) and isinstance(system, DeductionSystem)
-    return is_chart and all(len(table) == 1 for table in tables.values())
 
 
 def chart_bytes(system: DeductionSystem, scores: Collection[str], words: int) -> int:

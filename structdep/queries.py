@@ -39,7 +39,7 @@ def argmax(
         Array([2, 0], dtype=int32)
     """
     semiring = instance(semiring)
-    if not semiring.idempotent:
+    if not semiring.idempotent or len(jax.tree.leaves(semiring.chart().zero)) != 1:
         raise ValueError(f"argmax needs a semiring with a best derivation: MaxPlus, say, not {type(semiring).__name__}")
     given = problem(system, scores, lengths, constraints)
     return _derived(system, given, SingleRoot(semiring) if single_root else semiring, None)

@@ -52,7 +52,8 @@ class Problem:
             return self.given, self.lengths
         lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
         if self.labels is not None:
-            lifted["arc"] = semiring.times(lifted["arc"], semiring.sum(semiring.lift(LABEL, self.labels), -1))
+            chart = semiring.chart()
+            lifted["arc"] = chart.times(lifted["arc"], chart.sum(semiring.lift(LABEL, self.labels), -1))
         return lifted, self.lengths
 
 

@@ -1,9 +1,10 @@
 """Semirings: the laws, and values and derivatives of charts in them against the enumerated trees."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import field
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import enumeration
 import jax
@@ -30,8 +31,6 @@ FEW = QUANTITIES[0, :3, :3]
 LAWFUL = (
     sd.MaxPlus(),
     sd.LogSum(),
-    sd.Counting(),
-    sd.CostAugmented(jnp.zeros(2, jnp.int32)).chart(),
     sd.KBest(1),
     sd.KBest(3),
     sd.Expectation({"arc": FEW}),
@@ -114,6 +113,102 @@ def test_zero_has_the_structure_of_a_value(semiring: sd.Semiring) -> None:
         assert (leaf == number).all()
     assert not jax.tree.leaves(semiring.chart())
     assert semiring.additive == isinstance(semiring, sd.MaxPlus | sd.LogSum)
+
+
+@pytest.mark.parametrize("base", [*{type(one): None for one in LAWFUL}, sd.Counting, sd.CostAugmented, sd.Sample])
+def test_concrete_semirings_are_final(base: type[sd.Semiring]) -> None:
+    with pytest.raises(
+        TypeError, match=rf"Maximum derives from {base.__name__}, which is final: .* Write class Maximum"
+    ):
+
+        class Maximum(base):  # type: ignore[misc, valid-type]
+            def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
+                return jnp.max(a, axis)
+
+
+@sd.semiring
+class Numbers(sd.Semiring):
+    """Weights themselves, where LogSum has their logarithms; at a temperature."""
+
+    temperature: float = field(default=1.0, metadata={"static": True})
+    zero: ClassVar[float] = 0.0
+
+    def ones(self, shape: Sequence[int], dtype: Any) -> jax.Array:
+        return jnp.ones(shape, dtype)
+
+    def lift(self, name: str, table: jax.Array) -> jax.Array:
+        return jnp.exp(table / self.temperature)
+
+    def lower(self, value: jax.Array) -> jax.Array:
+        return jnp.where(value > 0, self.temperature * jnp.log(jnp.where(value > 0, value, 1)), -jnp.inf)
+
+    def times(self, a: jax.Array, b: jax.Array) -> jax.Array:
+        return a * b
+
+    def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
+        return jnp.sum(a, axis)
+
+
+@sd.semiring
+class Tempered(sd.Semiring):
+    """Scores at a temperature, an array, in a chart of LogSum."""
+
+    temperature: jax.Array
+
+    def lift(self, name: str, table: jax.Array) -> jax.Array:
+        return table / self.temperature
+
+    def lower(self, value: jax.Array) -> jax.Array:
+        return value * self.temperature
+
+    def chart(self) -> sd.Semiring:
+        return sd.LogSum()
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["", "labels"])
+def test_semirings_of_ones_own(labels: bool) -> None:
+    """Values, marginals and second derivatives are those of LogSum at the same temperature."""
+    arcs, along = some_arcs(30), jnp.asarray(QUANTITIES)
+    more = (
+        {"label": jnp.asarray(np.random.default_rng(31).normal(size=(*arcs.shape, 2)), jnp.float32)} if labels else {}
+    )
+
+    def results(semiring: sd.Semiring, scale: float) -> Any:
+        def value(arcs: jax.Array) -> jax.Array:
+            tables = {name: table / scale for name, table in ({"arc": arcs} | more).items()}
+            return scale * finite_sum(sd.inside(eisner(), tables, LENGTHS, semiring))
+
+        return jax.jit(lambda s: (value(s), *jax.jvp(jax.grad(value), (s,), (along,))))(arcs)
+
+    expected = results(sd.LogSum(), 2)
+    for semiring in (Numbers(2.0), Tempered(jnp.array(2.0))):
+        jax.tree.map(partial(close, atol=2e-4), results(semiring, 1), expected)
+    if not labels:
+        close(sd.marginals(eisner(), arcs, LENGTHS, semiring=Numbers(2.0)), expected[1], atol=2e-4)
+
+
+def test_semirings_of_ones_own_over_all_trees() -> None:
+    scores = some_arcs(32)
+    found = sd.inside(all_trees(), scores, LENGTHS, Tempered(jnp.array(2.0)))
+    close(found, 2 * sd.inside(all_trees(), scores / 2, LENGTHS, sd.LogSum))
+    with pytest.raises(ValueError, match=r"all trees have an algorithm for MaxPlus, .*, none for Numbers"):
+        sd.inside(all_trees(), scores, LENGTHS, Numbers)
+
+
+def test_semirings_that_break_their_contract_are_refused() -> None:
+    def a_sum(self: sd.Semiring, a: jax.Array, axis: int) -> jax.Array:
+        return jnp.max(a, axis)
+
+    with pytest.raises(TypeError, match="Mine has a times of its own, so that it is not additive"):
+        type("Mine", (sd.Semiring,), {"additive": True, "times": lambda self, a, b: jnp.minimum(a, b), "sum": a_sum})
+    with pytest.raises(TypeError, match=r"Mine is not decorated: write @structdep\.semiring above class Mine"):
+        sd.inside(eisner(), np.zeros((3, 3), np.float32), semiring=type("Mine", (sd.Semiring,), {"sum": a_sum}))
+    with_array = sd.semiring(type("Mine", (sd.Semiring,), {"__annotations__": {"x": jax.Array}, "sum": a_sum}))
+    with pytest.raises(TypeError, match=r"Mine.chart\(\) returns a semiring with arrays"):
+        sd.inside(eisner(), np.zeros((3, 3), np.float32), semiring=with_array(jnp.zeros(2)))
+    ranked = sd.semiring(type("Mine", (sd.Semiring,), {"idempotent": True, "zero": (0.0, 0.0), "sum": a_sum}))
+    with pytest.raises(ValueError, match="argmax needs a semiring with a best derivation: MaxPlus, say, not Mine"):
+        sd.argmax(eisner(), np.zeros((3, 3), np.float32), semiring=ranked)
 
 
 def test_one_with_parameters_has_to_be_given_them() -> None:

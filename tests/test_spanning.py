@@ -236,7 +236,6 @@ class Bottleneck(sd.Semiring):
     """The tree whose weakest arc is strongest: no elimination finds it."""
 
     idempotent = True
-    additive = False
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
         return jnp.max(a, axis)

@@ -197,7 +197,6 @@ class Bottleneck(sd.Semiring):
     """The derivation whose worst score is best."""
 
     idempotent: ClassVar[bool] = True
-    additive: ClassVar[bool] = False
 
     def ones(self, shape: Sequence[int], dtype: Any) -> jnp.ndarray:
         return jnp.full(shape, np.inf, dtype)

@@ -31,23 +31,77 @@ def semiring(cls: type[T]) -> type[T]:
 
 
 class Semiring:
-    """The interface, and what all semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
+    """The interface, and what semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
 
-    A semiring gives `sum`. It may refine `lift` (from scores to values) and `lower` (back, from the goal's value), and
-    `fold` and `weights`, where the work is done: the sum of products, and its derivative.
+    A semiring of your own is a subclass, decorated by `structdep.semiring`. It must define `sum`, or a
+    `chart` that does. It must also define each of these that differs:
 
-    Laws: `sum` is associative and commutative with identity `zero`, `times` is associative with identity `one` and
-    annihilator `zero`, and distributes over `sum`. `idempotent` says that a ⊕ a is a, as with a maximum: a value is
-    that of one derivation. `additive` says that values are numbers and `times` adds: the derivative of a value
-    then counts uses of scores. Without it, values may be pytrees and derivatives are those of the operations.
-    `separable` says that `weights` looks at each product by itself, beside the fold's value. `zero` has the structure
-    of a value, with a number for each array.
+    * `times(a, b)`, the product of two values.
+    * `zero`, with the structure of a value and one number for each array of it, and `ones(shape, dtype)`.
+    * `lift(name, table)`, from scores to values: -inf must become `zero`. `lower(value)`, from the goal's value to the
+      result.
+    * `chart()`, where a semiring has arrays or only lifts scores: the semiring without arrays that fills the chart.
+    * `names`, the scores for which the semiring has arrays of its own.
+    * `idempotent = True`, where a value is one number, and a sum is always one of its terms: `argmax` then works.
+
+    The laws: `sum` is associative and commutative with identity `zero`; `times` is associative with identity `one` and
+    annihilator `zero`, and distributes over `sum`. Values are arrays or pytrees of arrays: chart axes first, then the
+    semiring's own axes. `fold`, `pullback`, `weights` and `separable` are for speed alone: results must be those of
+    `sum` and `times`.
+
+    A semiring without a `times` of its own is `additive`: values are numbers, and the derivative of a value counts uses
+    of scores. In others derivatives are those of the operations. For second derivatives those of `sum` must be finite,
+    also where all terms are `zero`.
+
+    Concrete semirings of this library are final, as engines fill their charts without their methods.
+
+    Raises:
+        TypeError: by a class that derives from a final one, or says that its own `times` adds.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> @sd.semiring
+        ... class BestCount(sd.Semiring):
+        ...     '''The score of the best derivations, and how many they are.'''
+        ...
+        ...     zero = (-jnp.inf, 0.0)
+        ...
+        ...     def ones(self, shape, dtype):
+        ...         return jnp.zeros(shape, dtype), jnp.ones(shape, dtype)
+        ...
+        ...     def lift(self, name, table):
+        ...         return table, jnp.where(jnp.isneginf(table), 0.0, 1.0)
+        ...
+        ...     def times(self, a, b):
+        ...         return a[0] + b[0], a[1] * b[1]
+        ...
+        ...     def sum(self, a, axis):
+        ...         best = jnp.max(a[0], axis)
+        ...         return best, jnp.sum(a[1], axis, where=a[0] == jnp.expand_dims(best, axis))
+        >>> sd.inside(sd.charts.eisner(), jnp.zeros((4, 4)).at[1, 2].set(1.0), semiring=BestCount)
+        (Array(1., dtype=float32), Array(4., dtype=float32))
     """
 
     idempotent: ClassVar[bool] = False
     additive: ClassVar[bool] = True
     separable: ClassVar[bool] = False
+    """Whether `weights` looks at each product by itself, beside the fold's value."""
     zero: ClassVar[Any] = -jnp.inf
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name, own_times = cls.__name__, cls.times is not Semiring.times
+        for base in cls.__mro__[1:]:
+            if vars(base).get("__final__"):  # what typing.final sets
+                raise TypeError(
+                    f"{name} derives from {base.__name__}, which is final: its charts are filled without its methods. "
+                    f"Write class {name}(structdep.Semiring) with a sum of its own; where only scores differ, define "
+                    f"lift, and chart, which returns a {base.__name__}"
+                )
+        if own_times and vars(cls).get("additive"):
+            raise TypeError(f"{name} has a times of its own, so that it is not additive: leave out additive = True")
+        if own_times:
+            cls.additive = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -154,8 +208,26 @@ def instance(semiring: Semiring | type[Semiring]) -> Semiring:
     Raises:
         TypeError: it is none.
     """
-    if isinstance(semiring, Semiring):
-        return semiring
     if isinstance(semiring, type) and issubclass(semiring, Semiring):
-        return semiring()
-    raise TypeError(f"{semiring!r} is no semiring: write structdep.MaxPlus, structdep.LogSum, or one of your own")
+        semiring = semiring()
+    if not isinstance(semiring, Semiring):
+        raise TypeError(f"{semiring!r} is no semiring: write structdep.MaxPlus, structdep.LogSum, or one of your own")
+    if "__dataclass_fields__" not in vars(type(semiring)):
+        name = type(semiring).__name__
+        raise TypeError(f"{name} is not decorated: write @structdep.semiring above class {name}(structdep.Semiring)")
+    return semiring
+
+
+def chart_of(semiring: Semiring) -> Semiring:
+    """The semiring that fills the chart.
+
+    Raises:
+        TypeError: it has arrays.
+    """
+    chart = semiring.chart()
+    if jax.tree.leaves(chart):
+        raise TypeError(
+            f"{type(semiring).__name__}.chart() returns a semiring with arrays, for which no chart can be compiled: "
+            "use arrays in lift and lower alone, and return a semiring without them"
+        )
+    return chart

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, final
+
 import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
@@ -10,6 +12,7 @@ from structdep.semirings.base import Semiring, Value, instance, semiring
 from structdep.semirings.max_plus import MaxPlus
 
 
+@final
 @semiring
 class CostAugmented(Semiring):
     """A semiring over score + weight · (number of words whose head differs from `gold_heads`, int `[*batch, n]`).
@@ -43,14 +46,11 @@ class CostAugmented(Semiring):
     def chart(self) -> Semiring:
         return instance(self.base).chart()
 
+    def randomness(self) -> Any:
+        return instance(self.base).randomness()
+
     def lower(self, value: Value) -> Value:
         return instance(self.base).lower(value)
-
-    def times(self, a: Value, b: Value) -> Value:
-        return self.chart().times(a, b)
-
-    def sum(self, a: Value, axis: int | tuple[int, ...]) -> Value:
-        return self.chart().sum(a, axis)
 
     def _with_cost(self, table: jax.Array) -> jax.Array:
         nodes = table.shape[-1]

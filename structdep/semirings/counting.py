@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import final
+
 import jax
 import jax.numpy as jnp
 
@@ -9,8 +11,9 @@ from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.log_sum import LogSum
 
 
+@final
 @semiring
-class Counting(LogSum):
+class Counting(Semiring):
     """The logarithm of the number of derivations that use no forbidden (-inf) score: for unambiguous systems, of trees.
 
     Example:

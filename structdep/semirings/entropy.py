@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ class Entropies(NamedTuple):
     entropy: jax.Array
 
 
+@final
 @semiring
 class Entropy(Semiring):
     """Log-partition and entropy (Cortes et al. 2008): independent parts add up, alternatives have that of their choice.
@@ -33,7 +34,6 @@ class Entropy(Semiring):
         Array(3., dtype=float32)
     """
 
-    additive: ClassVar[bool] = False
     zero: ClassVar[Any] = Entropies(-jnp.inf, 0.0)  # type: ignore[arg-type]
 
     def ones(self, shape: Sequence[int], dtype: Any) -> Entropies:

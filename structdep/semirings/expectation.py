@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ class Moments(NamedTuple):
     variance: jax.Array
 
 
+@final
 @semiring
 class Expectation(Semiring):
     """Mean and variance of Σ `quantities` over the scores that a derivation uses (Eisner 2002; Li, Eisner 2009).
@@ -41,7 +42,6 @@ class Expectation(Semiring):
     """
 
     quantities: Mapping[str, ArrayLike] | None
-    additive: ClassVar[bool] = False
     zero: ClassVar[Any] = Moments(-jnp.inf, 0.0, 0.0)  # type: ignore[arg-type]
 
     def ones(self, shape: Sequence[int], dtype: Any) -> Moments:

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial, reduce
 from itertools import product
 from operator import index
-from typing import Any, ClassVar
+from typing import Any, final
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ Ranked = tuple[jax.Array, ...]
 """The best value, the second best, ..; no more than there can be."""
 
 
+@final
 @semiring
 class KBest(Semiring):
     """The scores of the k best derivations, `[*batch, k]`, from the best down; -inf where there are fewer.
@@ -32,7 +33,6 @@ class KBest(Semiring):
     """
 
     k: int = field(metadata={"static": True})
-    additive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         try:

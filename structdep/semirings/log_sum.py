@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial, reduce
-from typing import ClassVar
+from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from structdep.semirings.max_plus import MaxPlus
 from structdep.semirings.numerics import Stage, at_once, combine, exp, window_sums
 
 
+@final
 @semiring
 class LogSum(Semiring):
     """Log-sum-exp: log Σ exp(score) over derivations; its gradient gives the marginals.

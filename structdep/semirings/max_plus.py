@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from structdep.semirings.base import Product, Reader, Semiring, semiring
 from structdep.semirings.numerics import Stage, at_once, combine, larger, window_maxima
 
 
+@final
 @semiring
 class MaxPlus(Semiring):
     """Max-plus: the score of the best tree; its gradient is exactly one best tree, the first found among ties.

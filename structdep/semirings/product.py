@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, final
 
 import jax
 
 from structdep.semirings.base import Semiring, Value, instance, semiring
 
 
+@final
 @semiring
 class Pair(Semiring):
-    """The values in two semirings, from one chart.
+    """The values in two semirings.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -22,7 +23,6 @@ class Pair(Semiring):
 
     first: Semiring | type[Semiring]
     second: Semiring | type[Semiring]
-    additive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first", instance(self.first))
@@ -55,6 +55,10 @@ class Pair(Semiring):
 
     def chart(self) -> Semiring:
         return Pair(self.both[0].chart(), self.both[1].chart())
+
+    def randomness(self) -> Any:
+        keys = tuple(part.randomness() for part in self.both)
+        return None if keys == (None, None) else keys
 
     def lower(self, value: Value) -> Any:
         return self.both[0].lower(value[0]), self.both[1].lower(value[1])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import final
+
 import jax
 
 from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.log_sum import LogSum
 
 
+@final
 @semiring
-class Sample(LogSum):
+class Sample(Semiring):
     """The log-partition; its gradient is one derivation drawn with p(derivation) ∝ exp(score), exactly, by `key`.
 
     Example:

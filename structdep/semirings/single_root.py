@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, final
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ Graded = tuple[Value, Value]
 """The sums of the derivations without, and with one, arc from the root; those with more are dropped."""
 
 
+@final
 @semiring
 class SingleRoot(Semiring):
     """The value in another semiring of the derivations in which exactly one word depends on the root.
@@ -25,7 +26,6 @@ class SingleRoot(Semiring):
     """
 
     base: Semiring | type[Semiring]
-    additive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", instance(self.base))
@@ -52,14 +52,24 @@ class SingleRoot(Semiring):
         return self._base.ones(shape, dtype), self._base.zeros(shape, dtype)
 
     def lift(self, name: str, table: jax.Array) -> Graded:
-        is_root = (jnp.arange(table.shape[-2]) == 0)[:, None] if name == "arc" else jnp.zeros((), bool)
-        graded = (jnp.where(is_root, -jnp.inf, table), jnp.where(is_root, table, -jnp.inf))
-        without, with_one = (self._base.lift(name, part) for part in graded)
+        without, with_one = (self._base.lift(name, part) for part in self.grade(name, table, -jnp.inf))
         return without, with_one
 
+    def grade(self, name: str, table: jax.Array, zero: float) -> tuple[jax.Array, jax.Array]:
+        """Numbers of no root arc, and of one: `zero` where a score is not of this kind."""
+        is_root = (jnp.arange(table.shape[-2]) == 0)[:, None] if name == "arc" else jnp.zeros((), bool)
+        return jnp.where(is_root, zero, table), jnp.where(is_root, table, zero)
+
+    def randomness(self) -> Any:
+        return self._base.randomness()
+
     def join(self, a: Graded) -> Value:
-        """The base's value of a score, which has one grade alone."""
-        return self._base.plus(a)
+        """The base's value of a score: of its two grades, one is zero."""
+
+        def of_leaf(without: jax.Array, with_one: jax.Array, zero: float) -> jax.Array:
+            return jnp.where(with_one == zero, without, with_one)
+
+        return jax.tree.map(of_leaf, *a, self._base.zero_of(a[0]))
 
     def chart(self) -> Semiring:
         return SingleRoot(self._base.chart())
