@@ -54,7 +54,7 @@ def table_keys(plan: Plan, layout: Layout) -> list[Key]:
 
 
 def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any, keep: bool) -> Arrays:
-    """Charts that hold the axioms of boxed rules. What is read at its own width alone has a chart of all widths to `keep` it."""
+    """Charts that hold the axioms, of boxed rules. Items read at their own width alone keep all widths if `keep`."""
     charts: Arrays = {}
     for (side, family), atom in plan.charts.items():
         shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
