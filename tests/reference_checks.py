@@ -80,7 +80,7 @@ def random_tables(system: DeductionSystem, seed: int) -> Tables:
         table = np.where(rng.random(table.shape) < 0.05, -np.inf, table)
         last = (np.array(LENGTHS) + score.sentinel).reshape(-1, *[1] * arity)
         behind = np.any([place > last for place in np.indices(table.shape)[1:]], axis=0)
-        tables[name] = np.where(behind, GARBAGE, table)
+        tables[name] = np.where(behind, GARBAGE, table).astype(np.float64)
     return tables
 
 
