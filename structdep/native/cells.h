@@ -1,25 +1,24 @@
 // The cells of an item at a span.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "frame.h"
 #include "vectors.h"
 
 namespace structdep {
 
-// Those in some regions, in pieces of cells at equal distances: one for each side and axiom.
+// In pieces of cells at equal distances, one for each side.
 class Cells {
  public:
-  Cells(const Frame& frame, int number, const std::vector<Region>& regions, const Nodes& nodes) : blocks_(frame.blocks(nodes)) {
-    const int start = nodes.at[kStart], end = nodes.at[kEnd];
-    for (const Region& region : regions)
-      if (const Range thirds = region.thirds(nodes); thirds.size()) {
-        const Home& home = frame.home(number, region.side);
-        const ptrdiff_t step = home.step(start, end);
-        pieces_[count_++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
-      }
+  // All cells.
+  Cells(const Frame& frame, int number, const Nodes& nodes) : blocks_(frame.blocks(nodes)) {
+    for (const Region& region : frame.program.items[number].cells) add(frame, number, region, nodes);
+  }
+  // Those of an axiom.
+  Cells(const Frame& frame, int number, const Region& axiom, const Nodes& nodes) : blocks_(frame.blocks(nodes)) {
+    add(frame, number, axiom, nodes);
   }
 
   bool is_empty() const { return !count_; }
@@ -34,7 +33,15 @@ class Cells {
   }
 
  private:
-  static constexpr int kMost = 16;
+  void add(const Frame& frame, int number, const Region& region, const Nodes& nodes) {
+    const Range thirds = region.thirds(nodes);
+    if (!thirds.size()) return;
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    const Home& home = frame.home(number, region.side);
+    const ptrdiff_t step = home.step(start, end);
+    pieces_[count_++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
+  }
+
   struct Piece {
     ptrdiff_t first;
     int size;
@@ -43,8 +50,13 @@ class Cells {
 
   const int blocks_;  // vectors of each cell
   int count_ = 0;
-  Piece pieces_[kMost];
+  Piece pieces_[kSides];
 };
+
+// Whether an axiom gives a cell at this span.
+inline bool has_axiom(const Item& item, const Nodes& nodes) {
+  return std::any_of(item.axioms.begin(), item.axioms.end(), [&](const Region& axiom) { return axiom.thirds(nodes).size(); });
+}
 
 // The same number in all of them, and in what lies beside each.
 template <typename T>

@@ -84,14 +84,15 @@ class Group {
   struct Piece {  // cells that differ in the last position alone
     int one, other;          // the positions before
     int first, size;         // its nodes
-    int start;               // where that of the first is in the scores of a sentence
+    ptrdiff_t start;         // where that of the first is in the scores of a sentence
     ptrdiff_t place, step;   // and in the table's box, and from one to the next there
   };
 
   // Calls visit(piece) for all cells of a table.
   template <typename Visit>
   void for_each_piece(const Table& table, const Box& box, Visit visit) const {
-    const int nodes = nodes_, all = batch_.nodes();
+    const int nodes = nodes_;
+    const ptrdiff_t all = batch_.nodes();
     const ptrdiff_t step = box.weight[table.positions - 1];
     if (table.positions == 1) return visit(Piece{0, 0, 0, nodes, 0, box.base, step});
     for (int one = 0; one < nodes; ++one) {
@@ -238,7 +239,8 @@ class Group {
     STRUCTDEP_INLINE void operator()(int64_t result, const Factor& factor, const Nodes& nodes) const {
       if (batch.heads) {
         if (!batch.has_arcs[factor.number]) return;
-        batch.heads[batch.words * result + factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
+        if (const int word = factor.places[1].of(nodes); word > 0 && word <= batch.words)
+          batch.heads[batch.words * result + word - 1] = factor.places[0].of(nodes);
         return;
       }
       size_t place = 0;
