@@ -125,7 +125,7 @@ def compiled() -> Path:
     place = cache_folder() / f"chart-{_fingerprint()}.so"
     if not _is_whole(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(place.with_suffix(".lock")):
+        with _alone(place.parent / ".lock"):
             if not _is_whole(place):  # still, after other processes
                 _compile(place)
     return place
