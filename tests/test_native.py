@@ -1,9 +1,6 @@
 """The program in C++ gives what XLA's programs give, whatever the batch, and leaves to them what it does not know."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -269,16 +266,3 @@ def test_what_it_does_not_know_is_left_to_xla() -> None:
     tables = {"arc": jnp.zeros((1, 3, 3))}
     assert not native.serves(own, sd.KBest(2), "best", tables)
     assert not native.serves(own, sd.LogSum(), "uses of another kind", tables)
-
-
-@pytest.mark.parametrize(
-    "why", [{"STRUCTDEP_NATIVE": "0"}, {"CXX": "no-such-compiler"}], ids=["switched off", "no compiler"]
-)
-def test_without_it_xla_does_the_same(why: dict[str, str], tmp_path: Path) -> None:
-    code = (
-        "import jax.numpy as jnp, structdep as sd; from structdep.native import library; "
-        "print(library.is_there(), sd.argmax(sd.charts.eisner(), jnp.zeros((3, 3)).at[2, 1].set(1.0)))"
-    )
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)} | why
-    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert result.stdout == "False [2 0]\n"

@@ -35,7 +35,7 @@ class Ahead {
     for (size_t number = 0; number < items().size(); ++number) {
       const Item& item = items()[number];
       if (!item.ahead) continue;
-      for_each_span([&](Nodes& nodes) { store_all(Cells(frame_, number, nodes), cells, nothing<T>(numbers_)); });
+      for_each_span([&](Nodes& nodes) { store_all(Cells(frame_, number, item.cells, nodes), cells, nothing<T>(numbers_)); });
       for_each_product(item, number, cells, nullptr, [&](Loops<T>& loops) {
         if (numbers_ == kLogs) loops.sum = sums(number, loops.width, cells);
         add_up(numbers_, loops, blocks(loops));

@@ -1,8 +1,8 @@
 // The cells of an item at a span.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "frame.h"
 #include "vectors.h"
@@ -13,13 +13,10 @@ namespace structdep {
 class Cells {
  public:
   // All cells.
-  Cells(const Frame& frame, int number, const Nodes& nodes) : blocks_(frame.blocks(nodes)) {
-    for (const Region& region : frame.program.items[number].cells) add(frame, number, region, nodes);
-  }
+  Cells(const Frame& frame, int number, const std::vector<Region>& regions, const Nodes& nodes)
+      : Cells(frame, number, regions.data(), regions.size(), nodes) {}
   // Those of an axiom.
-  Cells(const Frame& frame, int number, const Region& axiom, const Nodes& nodes) : blocks_(frame.blocks(nodes)) {
-    add(frame, number, axiom, nodes);
-  }
+  Cells(const Frame& frame, int number, const Region& axiom, const Nodes& nodes) : Cells(frame, number, &axiom, 1, nodes) {}
 
   bool is_empty() const { return !count_; }
   ptrdiff_t first() const { return pieces_[0].first; }
@@ -33,13 +30,15 @@ class Cells {
   }
 
  private:
-  void add(const Frame& frame, int number, const Region& region, const Nodes& nodes) {
-    const Range thirds = region.thirds(nodes);
-    if (!thirds.size()) return;
+  STRUCTDEP_INLINE Cells(const Frame& frame, int number, const Region* regions, size_t size, const Nodes& nodes)
+      : blocks_(frame.blocks(nodes)) {
     const int start = nodes.at[kStart], end = nodes.at[kEnd];
-    const Home& home = frame.home(number, region.side);
-    const ptrdiff_t step = home.step(start, end);
-    pieces_[count_++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
+    for (const Region* region = regions; region != regions + size; ++region)
+      if (const Range thirds = region->thirds(nodes); thirds.size()) {
+        const Home& home = frame.home(number, region->side);
+        const ptrdiff_t step = home.step(start, end);
+        pieces_[count_++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
+      }
   }
 
   struct Piece {
@@ -54,8 +53,10 @@ class Cells {
 };
 
 // Whether an axiom gives a cell at this span.
-inline bool has_axiom(const Item& item, const Nodes& nodes) {
-  return std::any_of(item.axioms.begin(), item.axioms.end(), [&](const Region& axiom) { return axiom.thirds(nodes).size(); });
+STRUCTDEP_INLINE bool has_axiom(const Item& item, const Nodes& nodes) {
+  for (const Region& axiom : item.axioms)
+    if (axiom.thirds(nodes).size()) return true;
+  return false;
 }
 
 // The same number in all of them, and in what lies beside each.

@@ -143,7 +143,7 @@ class Chart {
   void compute(int number, Nodes& nodes) {
     const Item& item = items()[number];
     T* const cells = this->cells();
-    const Cells own(frame_, number, nodes);
+    const Cells own(frame_, number, item.cells, nodes);
     if (own.is_empty()) return;
     if (has_axiom(item, nodes)) {
       store_all(own, cells, nothing<T>(numbers_));
@@ -180,7 +180,7 @@ class Chart {
 
   void pull_back(int number, Nodes& nodes) {
     const Item& item = items()[number];
-    const Cells own(frame_, number, nodes);
+    const Cells own(frame_, number, item.cells, nodes);
     if (own.is_empty()) return;
     const Home& home = frame_.home(number, item.cells[0].side);
     T* const shares = this->shares() + home.to_share(nodes.at[kStart], nodes.at[kEnd]);
