@@ -1,6 +1,8 @@
 // The arrays of a call, as XLA hands them over: their shapes and numbers are checked before they are read.
 #pragma once
 
+#include <climits>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -48,6 +50,7 @@ class Arrays {
       throw BadArray("scores");
     check("values", result(0), numbers, 0, 0, true);
     for (int score = 0; score < scores; ++score) {
+      if (std::pow(nodes, program.scores[score].positions) > INT_MAX) throw BadArray("scores, too many of a sentence");
       check("scores", argument(score), numbers, program.scores[score].positions, nodes, false);
       if (uses && arc < 0) check("uses", result(1 + score), numbers, program.scores[score].positions, nodes, true);
     }

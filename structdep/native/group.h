@@ -84,15 +84,14 @@ class Group {
   struct Piece {  // cells that differ in the last position alone
     int one, other;          // the positions before
     int first, size;         // its nodes
-    ptrdiff_t start;         // where that of the first is in the scores of a sentence
+    int start;               // where that of the first is in the scores of a sentence
     ptrdiff_t place, step;   // and in the table's box, and from one to the next there
   };
 
   // Calls visit(piece) for all cells of a table.
   template <typename Visit>
   void for_each_piece(const Table& table, const Box& box, Visit visit) const {
-    const int nodes = nodes_;
-    const ptrdiff_t all = batch_.nodes();
+    const int nodes = nodes_, all = batch_.nodes();
     const ptrdiff_t step = box.weight[table.positions - 1];
     if (table.positions == 1) return visit(Piece{0, 0, 0, nodes, 0, box.base, step});
     for (int one = 0; one < nodes; ++one) {
