@@ -2,13 +2,14 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from structdep.batching import compiler_options
+from structdep.native.library import cache_folder
 
 
 def keep_programs() -> None:
@@ -18,9 +19,12 @@ def keep_programs() -> None:
     """
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # type: ignore[no-untyped-call]
-    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        jax.config.update("jax_compilation_cache_dir", str(caches / "structdep"))  # type: ignore[no-untyped-call]
+    if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+        return
+    try:
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))  # type: ignore[no-untyped-call]
+    except OSError as error:
+        warnings.warn(f"compiled programs are not kept: {error}", stacklevel=2)
 
 
 class Compiled:

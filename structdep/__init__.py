@@ -12,6 +12,8 @@ from structdep.constraints import Constraints as Constraints
 from structdep.deduction import DeductionSystem as DeductionSystem
 from structdep.distribution import TreeDistribution as TreeDistribution
 from structdep.inside import inside as inside
+from structdep.native.library import free_chart_memory as free_chart_memory
+from structdep.native.library import set_chart_memory as set_chart_memory
 from structdep.parsers import arc_eager as arc_eager
 from structdep.parsers import arc_hybrid as arc_hybrid
 from structdep.parsers import arc_standard as arc_standard

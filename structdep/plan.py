@@ -12,6 +12,7 @@ from structdep.boxes import are_boxed
 from structdep.deduction import NODE, Atom, DeductionSystem, Item, Score
 from structdep.groups import Families, Group, clan, find_families, find_groups, is_nothing
 from structdep.layout import Layout, exposed, sides
+from structdep.once import once
 from structdep.rewriting import Fold
 
 MAX_BLOCKS, MAX_STEPS, PRICE = 8, 200, 1000
@@ -148,7 +149,7 @@ def split(lo: int, hi: int, axes: int, most: int) -> tuple[tuple[int, int], ...]
     return best[hi + 1][1] if hi + 1 in best else ()
 
 
-@lru_cache(maxsize=256)
+@once(maxsize=256)
 def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> Plan:
     """The plan of a system when the scores `present` are given."""
     items = rewriting.unfold(system, present)

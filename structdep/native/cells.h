@@ -9,18 +9,14 @@
 
 namespace structdep {
 
-// Those in some regions, in pieces of cells at equal distances: one for each side and axiom.
+// In pieces of cells at equal distances, one for each side.
 class Cells {
  public:
-  Cells(const Frame& frame, int number, const std::vector<Region>& regions, const Nodes& nodes) : blocks_(frame.blocks(nodes)) {
-    const int start = nodes.at[kStart], end = nodes.at[kEnd];
-    for (const Region& region : regions)
-      if (const Range thirds = region.thirds(nodes); thirds.size()) {
-        const Home& home = frame.home(number, region.side);
-        const ptrdiff_t step = home.step(start, end);
-        pieces_[count_++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
-      }
-  }
+  // All cells.
+  Cells(const Frame& frame, int number, const std::vector<Region>& regions, const Nodes& nodes)
+      : Cells(frame, number, regions.data(), regions.size(), nodes) {}
+  // Those of an axiom.
+  Cells(const Frame& frame, int number, const Region& axiom, const Nodes& nodes) : Cells(frame, number, &axiom, 1, nodes) {}
 
   bool is_empty() const { return !count_; }
   ptrdiff_t first() const { return pieces_[0].first; }
@@ -34,7 +30,17 @@ class Cells {
   }
 
  private:
-  static constexpr int kMost = 16;
+  STRUCTDEP_INLINE Cells(const Frame& frame, int number, const Region* regions, size_t size, const Nodes& nodes)
+      : blocks_(frame.blocks(nodes)) {
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    for (const Region* region = regions; region != regions + size; ++region)
+      if (const Range thirds = region->thirds(nodes); thirds.size()) {
+        const Home& home = frame.home(number, region->side);
+        const ptrdiff_t step = home.step(start, end);
+        pieces_[count_++] = {home.at(start, end) + step * thirds.first, thirds.size(), step};
+      }
+  }
+
   struct Piece {
     ptrdiff_t first;
     int size;
@@ -43,8 +49,15 @@ class Cells {
 
   const int blocks_;  // vectors of each cell
   int count_ = 0;
-  Piece pieces_[kMost];
+  Piece pieces_[kSides];
 };
+
+// Whether an axiom gives a cell at this span.
+STRUCTDEP_INLINE bool has_axiom(const Item& item, const Nodes& nodes) {
+  for (const Region& axiom : item.axioms)
+    if (axiom.thirds(nodes).size()) return true;
+  return false;
+}
 
 // The same number in all of them, and in what lies beside each.
 template <typename T>

@@ -27,8 +27,8 @@ class Chart {
       : frame_(frame),
         nodes_(nodes),
         numbers_(numbers),
-        values_(numbers == kReals ? Room<T>(real_pool, frame.size(), 2 * frame.number + std::is_same_v<T, double>)
-                                  : Room<T>(value_pool, frame.size_with_sums())),
+        values_(numbers == kReals ? Room<T>(kRealValues, frame.size(), 2 * frame.number + std::is_same_v<T, double>)
+                                  : Room<T>(kValues, frame.size_with_sums())),
         products_(frame),
         ahead_(frame, nodes, numbers) {
     if (numbers == kLogs) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
@@ -37,7 +37,7 @@ class Chart {
   const Frame& frame() const { return frame_; }
   T* cells() const { return values_.data(); }
   T* shares() {
-    if (!shares_) shares_ = std::make_unique<Room<T>>(share_pool, frame_.share_size());
+    if (!shares_) shares_ = std::make_unique<Room<T>>(kShares, frame_.share_size());
     return shares_->data();
   }
 
@@ -145,9 +145,11 @@ class Chart {
     T* const cells = this->cells();
     const Cells own(frame_, number, item.cells, nodes);
     if (own.is_empty()) return;
-    if (const Cells given(frame_, number, item.axioms, nodes); !given.is_empty()) {
+    if (has_axiom(item, nodes)) {
       store_all(own, cells, nothing<T>(numbers_));
-      return store_all(given, cells, is_real() ? kOne<true, T> : kOne<false, T>);
+      for (const Region& axiom : item.axioms)
+        store_all(Cells(frame_, number, axiom, nodes), cells, is_real() ? kOne<true, T> : kOne<false, T>);
+      return;
     }
     products_.find(number, nodes, cells, nullptr, ahead_.width(item));
     if (ahead_.width(item)) return add_up(own, ahead_.sums(number, nodes.at[kEnd], cells));
@@ -187,7 +189,7 @@ class Chart {
       own.for_each([&](ptrdiff_t at) { keep_outside(load(shares + at), cells() + at, home.to_outside); });
     else if (are_zero(shares, own))
       return;
-    if (Cells(frame_, number, item.axioms, nodes).is_empty()) share_out(number, nodes, home, shares);
+    if (!has_axiom(item, nodes)) share_out(number, nodes, home, shares);
     store_all(own, shares, T{0});
   }
 

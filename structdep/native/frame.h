@@ -10,11 +10,11 @@
 #include <climits>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "families.h"
+#include "memory.h"
 #include "program.h"
 #include "vectors.h"
 
@@ -109,7 +109,7 @@ class Frame {
   int kind_of(const Item& item) const { return skewed ? 0 : item.exterior + 2 * item.by_end; }
 
   void list_rows() {
-    if (std::pow(nodes, 3) * sentences > INT_MAX / 2) throw std::bad_alloc();
+    if (const double cells = std::pow(nodes, 3) * sentences; cells > INT_MAX / 2) throw NoMemory(cells * sizeof(float));
     skewed ? list_widths() : list_spans();
   }
 

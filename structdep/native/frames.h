@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frame.h"
+#include "validation.h"
 
 namespace structdep {
 
@@ -29,6 +30,10 @@ class Kept {
     std::rotate(kept_.begin(), found, found + 1);
     return kept_.front().second;
   }
+  void clear() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    kept_.clear();
+  }
 
  private:
   static constexpr size_t kMost = 16;
@@ -41,8 +46,9 @@ inline bool can_be_skewed(const Program& program) {
   const auto is_edge = [](const Place& place) { return place.slot == kRoot || place.slot == kLast; };
   const auto has_edge = [&](const std::vector<Place>& places) { return std::any_of(places.begin(), places.end(), is_edge); };
   const auto shifts = [&](const Nest& nest) {
-    return std::none_of(nest.conditions.begin(), nest.conditions.end(), [](const Condition& c) {
-             return c.least > 0 && ((c.start == kRoot && c.end == kStart) || (c.start == kEnd && c.end == kLast));
+    return std::none_of(nest.conditions.begin(), nest.conditions.end(), [&](const Condition& c) {
+             const bool always = c.least <= 0 && (c.start == kRoot || c.end == kLast);
+             return !always && is_edge({c.start, 0}) != is_edge({c.end, 0});
            }) &&
            std::none_of(nest.loops.begin(), nest.loops.end(), [&](const Loop& l) { return has_edge(l.least) || has_edge(l.most); });
   };
@@ -62,8 +68,9 @@ inline bool can_be_skewed(const Program& program) {
 // What a program is for, and how it is laid out for sentences of some lengths.
 class Rules {
  public:
-  explicit Rules(const int32_t* numbers)
-      : program(ProgramReader(numbers).program()),
+  // Throws BadProgram where they are no program.
+  explicit Rules(const std::vector<int32_t>& numbers)
+      : program(validated(ProgramReader(numbers.data(), numbers.size()).program())),
         shifts_(can_be_skewed(program)),
         cubes_(std::count_if(program.items.begin(), program.items.end(),
                              [](const Item& item) { return item.positions == 3 && !item.passing; }) +
@@ -84,6 +91,11 @@ class Rules {
   }
 
  private:
+  static Program validated(Program program) {
+    Validation(program).run();
+    return program;
+  }
+
   static constexpr double kMost = 9e7;  // numbers of all tables, times how many lie beside each other
   static constexpr double kNear = 8e5;  // of those that a core's cache has room for
   const bool shifts_;

@@ -238,7 +238,8 @@ class Group {
     STRUCTDEP_INLINE void operator()(int64_t result, const Factor& factor, const Nodes& nodes) const {
       if (batch.heads) {
         if (!batch.has_arcs[factor.number]) return;
-        batch.heads[batch.words * result + factor.places[1].of(nodes) - 1] = factor.places[0].of(nodes);
+        if (const int word = factor.places[1].of(nodes); word > 0 && word <= batch.words)
+          batch.heads[batch.words * result + word - 1] = factor.places[0].of(nodes);
         return;
       }
       size_t place = 0;

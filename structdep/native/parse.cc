@@ -2,10 +2,9 @@
 #include "parse.h"
 
 #include <algorithm>
-#include <atomic>
-#include <new>
+#include <exception>
+#include <mutex>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "group.h"
@@ -33,16 +32,17 @@ class FlushToZero {
 }  // namespace
 
 template <typename T>
-ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch) try {
+void parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch) {
   std::vector<int> sentences(batch.results.size());
   std::iota(sentences.begin(), sentences.end(), 0);  // those of like length beside each other, the longest first
   std::stable_sort(sentences.begin(), sentences.end(), [&](int a, int b) { return batch.length(a) > batch.length(b); });
   const int count = sentences.size();
-  if (!count) return ffi::Error::Success();
+  if (!count) return;
   const int nodes = batch.length(sentences[0]) + 1 + batch.program.last;
   const auto frame = rules.frame(nodes, count, pool.num_threads(), batch.want >= kBest, batch.want == kUses);
   const int beside = frame->sentences;
-  std::atomic<bool> fits{true};
+  std::mutex mutex;
+  std::exception_ptr failed;
   const int groups = (count + beside - 1) / beside;
   in_threads(pool, groups, groups * frame->microseconds, [&](int number) {
     const FlushToZero scope;
@@ -51,18 +51,15 @@ ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batc
     try {
       Group<T> group(batch, *frame, sentences.data() + first, std::min(beside, count - first));
       if (!batch.has_reals() || !group.parse(kReals)) group.parse(batch.adds ? kLogs : kScores);
-    } catch (const std::bad_alloc&) {
-      fits = false;
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      failed = std::current_exception();
     }
     frame->microseconds = microseconds_since(start);
   });
-  if (!fits) throw std::bad_alloc();
-  return ffi::Error::Success();
-} catch (const std::bad_alloc&) {
-  return ffi::Error(ffi::ErrorCode::kResourceExhausted,
-                    "there is no memory for charts of " + std::to_string(batch.words) + " words: parse shorter sentences");
+  if (failed) std::rethrow_exception(failed);
 }
 
-template ffi::Error parse(ffi::ThreadPool&, const Rules&, const Batch<STRUCTDEP_NUMBER>&);
+template void parse(ffi::ThreadPool&, const Rules&, const Batch<STRUCTDEP_NUMBER>&);
 
 }  // namespace structdep

@@ -9,8 +9,8 @@ namespace ffi = xla::ffi;
 
 namespace structdep {
 
-// Values and uses of a batch by these rules.
+// Values and uses of a batch by these rules. Throws std::bad_alloc.
 template <typename T>
-ffi::Error parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch);
+void parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch);
 
 }  // namespace structdep

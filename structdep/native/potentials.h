@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "vectors.h"
@@ -27,7 +28,7 @@ Potentials<T> potentials(const T* scores, int all, int last, int nodes, T unit) 
   Potentials<T> result{std::vector<T>(size)};
   const auto for_each_row = [&](auto visit) {
     for (int head = 0; head <= last; ++head) {
-      std::copy_n(scores + head * all, last + 1, row.data());
+      std::copy_n(scores + static_cast<ptrdiff_t>(head) * all, last + 1, row.data());
       row[head] = -kInf<T>;
       for (int n = 0; n <= last; n += kLanes) visit(n, load(&row[n]) * unit);
     }

@@ -1,7 +1,10 @@
 // A plan of a chart, read from the numbers that program.py writes, in its order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "address.h"
@@ -82,11 +85,21 @@ struct Program {
   std::vector<Product> goal;
 };
 
+// What is wrong with a program.
+struct BadProgram : std::runtime_error {
+  explicit BadProgram(const char* what)
+      : runtime_error("a chart's program cannot be read (" + std::string(what) + "): it was made by another version, or changed") {}
+};
+
 class ProgramReader {
  public:
-  explicit ProgramReader(const int32_t* numbers) : next_(numbers) {}
+  ProgramReader(const int32_t* numbers, size_t size) : size_(size), next_(numbers), end_(numbers + size) {}
 
+  // Throws BadProgram where numbers are not as they were written.
   Program program() {
+    if (number() != kVersion) throw BadProgram("version");
+    if (static_cast<size_t>(number()) != size_) throw BadProgram("length");
+    if (const int sum = number(); sum != check_sum()) throw BadProgram("check sum");
     Program p;
     p.last = number();
     p.unambiguous = number() != 0;
@@ -106,16 +119,30 @@ class ProgramReader {
     });
     p.items = list([this] { return item(); });
     p.goal = list([this] { return product(); });
+    if (next_ != end_) throw BadProgram("length");
     return p;
   }
 
  private:
-  int number() { return *next_++; }
+  static constexpr int kVersion = 1;  // of what the numbers mean: that of program.py
+
+  int number() {
+    if (next_ == end_) throw BadProgram("length");
+    return *next_++;
+  }
+
+  // Of the numbers that follow.
+  int32_t check_sum() const {
+    uint32_t sum = 0, weight = 1;
+    for (const int32_t* at = next_; at != end_; ++at, weight += 2) sum += weight * static_cast<uint32_t>(*at);
+    return static_cast<int32_t>(sum);
+  }
 
   template <typename Read>
   auto list(Read read) -> std::vector<decltype(read())> {
     std::vector<decltype(read())> result;
     const int size = number();
+    if (size < 0 || size > end_ - next_) throw BadProgram("length of a list");
     result.reserve(size);
     for (int m = 0; m < size; ++m) result.push_back(read());
     return result;
@@ -201,7 +228,8 @@ class ProgramReader {
     return result;
   }
 
-  const int32_t* next_;
+  const size_t size_;
+  const int32_t *next_, *const end_;
 };
 
 }  // namespace structdep

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise, starmap
 
 import numpy as np
@@ -33,11 +33,15 @@ from structdep.native.ranges import (
 )
 from structdep.native.readings import Reading
 from structdep.native.weighted import without_weighted
+from structdep.once import once
 from structdep.plan import Plan, plan
 from structdep.rewriting import Fold, Term, summed_variables
 
-MOST_POSITIONS, MOST_FACTORS = 3, 8
-"""Of items and scores, and of products: `chart.cc` knows no others."""
+VERSION = 1
+"""Of what the numbers mean: that of `program.h`."""
+
+MOST_POSITIONS, MOST_FACTORS, MOST_SUMMED = 3, 8, 7
+"""Of items and scores, of products, and of the variables that a product sums: `validation.h` refuses others."""
 
 MOST_WIDTH = 2**30
 """Of spans: greater than any."""
@@ -104,6 +108,11 @@ class Encoder:
         }
 
     def program(self) -> Numbers:
+        """All numbers, behind their version, length and check sum."""
+        numbers = self.numbers()
+        return [VERSION, 3 + len(numbers), check_sum(numbers), *numbers]
+
+    def numbers(self) -> Numbers:
         declared = self.plan.system.tables
         tables = [
             [
@@ -286,6 +295,13 @@ def listed(numbers: Iterable[Sequence[int]]) -> Numbers:
     return [len(rows), *(number for row in rows for number in row)]
 
 
+def check_sum(numbers: Numbers) -> int:
+    """The sum of all numbers times 1, 3, 5, .., modulo 2^32, as an int32."""
+    array = np.array(numbers, np.int32).view(np.uint32)
+    weights = np.arange(1, 2 * len(array), 2, dtype=np.uint32)
+    return int((array * weights).sum(dtype=np.uint32).view(np.int32))
+
+
 def _nest(own: Nest, slots: dict[str, int]) -> Numbers:
     loops = (
         [
@@ -316,18 +332,23 @@ def _order(term: Term, third: list[str], summed: list[str]) -> tuple[bool, list[
     return False, [*third, *summed]
 
 
-@lru_cache(maxsize=64)
+@once(maxsize=64)
 def is_possible(system: DeductionSystem, present: frozenset[str]) -> bool:
-    """Whether `chart.cc` has room for the positions of all items and scores, and for the factors of all products."""
+    """Whether `chart.cc` has room for all positions of items and scores, factors of products, and summed variables."""
     arities = [system.tables[name][1] for name in present]
     made = plan(system, present)
     folds = [*made.items, made.goal, *without_weighted(made)[0]]
     positions = [len(atom.positions) for atom in (*(fold.conclusion for fold in folds), *system.axioms)]
-    factors = max(len(term) for fold in folds for term in fold.terms)
-    return max([*arities, *positions]) <= MOST_POSITIONS and factors <= MOST_FACTORS
+    products = [(fold.conclusion, term) for fold in folds for term in fold.terms]
+    return (
+        max(arities + positions) <= MOST_POSITIONS
+        and 1 <= min(arities)
+        and max(len(term) for _, term in products) <= MOST_FACTORS
+        and max(len(summed_variables(*product)) for product in products) <= MOST_SUMMED
+    )
 
 
-@lru_cache(maxsize=64)
+@once(maxsize=64)
 def program(system: DeductionSystem, names: tuple[str, ...]) -> np.ndarray:
     """The numbers for a system whose scores of these names are given, in this order."""
     return np.array(Encoder(plan(system, frozenset(names)), names).program(), np.int32)

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -25,7 +26,8 @@ inline double microseconds_since(Clock::time_point start) {
 // To wake a thread takes about 50 microseconds: none is woken for less work, nor slept for by one that soon goes on.
 constexpr double kWorthWaking = 80, kWorthSleeping = 200;
 
-// Calls work(0), .., work(count - 1), which take so many microseconds, in threads of the pool, and in this one.
+// Calls work(0), .., work(count - 1), which take so many microseconds and throw nothing, in threads of the pool, and in this
+// one, which waits for no thread that has not begun.
 inline void in_threads(xla::ffi::ThreadPool& pool, int count, double microseconds, std::function<void(int)> work) {
   struct State {
     std::function<void(int)> work;
@@ -46,7 +48,10 @@ inline void in_threads(xla::ffi::ThreadPool& pool, int count, double microsecond
   auto state = std::make_shared<State>();
   state->work = std::move(work), state->count = count;
   const int others = microseconds < kWorthWaking ? 0 : std::min<int64_t>(count, pool.num_threads()) - 1;
-  for (int m = 0; m < others; ++m) pool.Schedule([state] { state->run(); });
+  try {
+    for (int m = 0; m < others; ++m) pool.Schedule([state] { state->run(); });
+  } catch (const std::bad_alloc&) {  // the threads that there are do all of it
+  }
   state->run();
   const auto start = Clock::now();
   while (!state->is_done() && microseconds_since(start) < kWorthSleeping) std::this_thread::yield();

@@ -45,7 +45,8 @@ class Traces {
     for (int width = frame_.nodes - 1; width >= 0; --width)
       for (int item = program_.items.size(); item-- > 0;)
         for (int side = 0; side < kSides; ++side) trace(item, side, width, use);
-    derivations_.clear(), waiting_.clear();
+    if (traced_ < waiting_.size()) std::fill(first_.begin(), first_.end(), kNone);  // no item is made of wider ones
+    derivations_.clear(), waiting_.clear(), traced_ = 0;
   }
 
  private:
@@ -105,7 +106,7 @@ class Traces {
     while (at != kNone) {
       const Cell& cell = waiting_[at];
       const int derivation = cell.derivation;
-      at = cell.next;
+      at = cell.next, ++traced_;
       turn_to(cell, width);
       if (width <= item.widest_axiom && Chart<T>::is_axiom(item, side, nodes_)) continue;
       if (alike) {
@@ -306,6 +307,7 @@ class Traces {
   bool found_ = false;        // whether no other product is greater
   std::vector<int> first_;    // of what waits, for each item, side and width
   std::vector<Cell> waiting_;
+  size_t traced_ = 0;         // of these
   std::vector<Derivation> derivations_;
   std::vector<Line> lines_;
   std::vector<T> values_;

@@ -1,0 +1,268 @@
+// Whether a program can be run: whether all that it reads and writes lies within its arrays, for sentences of any length.
+//
+// Known of the nodes in slots are least distances from one to another, closed under paths. From the conditions and loops of
+// a program must follow that its factors lie within the sentence, and within their items (see ranges.py, which makes them).
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "loops.h"
+#include "program.h"
+
+namespace structdep {
+
+// Least distances between slots, and which slots have a node.
+class Known {
+ public:
+  // The root, the last node, and these in order between them.
+  explicit Known(const std::vector<int>& slots) {
+    for (auto& row : least_) std::fill_n(row, kSlots, -kFar);
+    for (int slot = 0; slot < kSlots; ++slot) demand(slot, slot, 0);
+    bind(kRoot), bind(kLast);
+    int before = kRoot;
+    for (const int slot : slots) bind(slot), demand(before, slot, 0), before = slot;
+    demand(before, kLast, 0);
+  }
+
+  void bind(int slot) { bound_[slot] = true; }
+  bool is_bound(int slot) const { return bound_[slot]; }
+
+  void demand(int start, int end, int least) { least_[start][end] = std::max(least_[start][end], least); }
+  void demand(const Place& start, const Place& end, int least = 0) {
+    demand(start.slot, end.slot, least + start.shift - end.shift);
+  }
+  void close() {
+    for (int via = 0; via < kSlots; ++via)
+      for (int start = 0; start < kSlots; ++start)
+        for (int end = 0; end < kSlots; ++end)
+          demand(start, end, std::clamp(least_[start][via] + least_[via][end], -kFar, kFar));
+  }
+
+  // Whether one place lies at least so far behind another. Distances are closed.
+  bool has(const Place& start, const Place& end, int least = 0) const {
+    return least_[start.slot][end.slot] >= least + start.shift - end.shift;
+  }
+
+ private:
+  static constexpr int kFar = 1 << 28;
+  int least_[kSlots][kSlots];
+  bool bound_[kSlots] = {};
+};
+
+class Validation {
+ public:
+  explicit Validation(const Program& program) : program_(program) {}
+
+  // Throws BadProgram if it cannot be run.
+  void run() const {
+    check_number(program_.last, 0);
+    require(!program_.scores.empty(), "number of scores");
+    for (const Score& score : program_.scores)
+      require(1 <= score.positions && score.positions <= (score.arcs ? 2 : 3), "number of positions of a score");
+    for (const Table& table : program_.tables) check(table);
+    for (const Item& item : program_.items) check(item);
+    for (const Product& product : program_.goal) {
+      Known known({});
+      check(product, product.even, kSummed, known);
+      check_traced(product, known);
+    }
+  }
+
+ private:
+  static constexpr Place kFirst{kRoot, 0}, kFinal{kLast, 0};
+
+  static void require(bool holds, const char* what) {
+    if (!holds) throw BadProgram(what);
+  }
+
+  static void check_number(int number, int least) {
+    constexpr int kMost = 1 << 20;
+    require(least <= number && number <= kMost, "size of a number");
+  }
+  static void check_shift(int number) { check_number(std::abs(std::max(number, -INT_MAX)), 0); }
+
+  void check(const Table& table) const {
+    require(!table.scores.empty(), "number of scores of a table");
+    for (const int score : table.scores) {
+      require(0 <= score && score < static_cast<int>(program_.scores.size()), "number of a score");
+      require(program_.scores[score].positions == table.positions, "number of positions of a table");
+    }
+  }
+
+  void check(const Item& item) const {
+    require(item.positions == 3 || (item.positions == 2 && !item.exterior), "number of positions of an item");
+    const int first = item.positions == 3 ? kThird : kSummed;
+    bool has_side[kSides] = {};
+    for (const Region& region : item.cells) {
+      known_of(item, region);
+      require(!std::exchange(has_side[region.side], true), "side of an item's cells");
+    }
+    for (const Region& region : item.axioms) known_of(item, region);
+    for (const Product& product : item.products) {
+      Known known({kStart, kEnd});
+      check(product, product.even, first, known);
+      check_cell(item, product.side, known);
+      check_passing(product);
+    }
+    for (const Product& product : item.rules) {
+      const Region* const region = find(item, product.side);
+      require(region, "side of a rule");
+      Known known = known_of(item, *region);
+      known.demand(kStart, kEnd, std::clamp(item.narrowest, 0, 1 << 20));
+      check(product, product.even, kSummed, known);
+      check_traced(product, known);
+    }
+    for (const Reading& reading : item.readings) check(item, reading);
+  }
+
+  void check(const Item& item, const Reading& reading) const {
+    require(reading.side == kBefore || reading.side == kBehind, "side of a reading");
+    check_number(reading.least, 0);
+    const bool before = reading.side == kBefore;
+    Known known(before ? std::vector<int>{kSummed, kStart, kEnd} : std::vector<int>{kStart, kEnd, kSummed});
+    before ? known.demand(kSummed, kStart, reading.least) : known.demand(kEnd, kSummed, reading.least);
+    require(reading.nest.loops.size() == 1, "number of loops of a reading");
+    check(reading, true, kThird, known);
+    check_cell(item, kInner, known);
+    const Factor& wider = reading.factors[0];
+    require(wider.is_item && wider.places.size() == 3 && wider.side == kInner, "factor of a reading");
+  }
+
+  static const Region* find(const Item& item, int side) {
+    const auto is_there = [&](const Region& region) { return region.side == side; };
+    const auto found = std::find_if(item.cells.begin(), item.cells.end(), is_there);
+    return found == item.cells.end() ? nullptr : &*found;
+  }
+
+  // What is known of the nodes of a region's cells.
+  static Known known_of(const Item& item, const Region& region) {
+    Known known({kStart, kEnd});
+    add_conditions(region.nest, known);
+    require(region.nest.loops.size() == (item.positions == 3), "number of loops of an item's cells");
+    for (const Loop& loop : region.nest.loops) add(loop, kThird, known);
+    check_cell(item, region.side, known);
+    return known;
+  }
+
+  // Those of an item at the ends, and the third position, that slots are named after.
+  static void check_cell(const Item& item, int side, Known& known) {
+    known.close();
+    require(item.positions < 3 || known.is_bound(kThird), "loops of a conclusion");
+    check_cell(item, side, {{kStart, 0}, {kEnd, 0}, {kThird, 0}}, known);
+  }
+
+  // Those of a side, where ends are nodes: all positions are nodes, and in order.
+  static void check_cell(const Item& item, int side, const std::vector<Place>& at, const Known& known) {
+    require(item.exterior ? side == kBefore || side == kBehind : side == kInner, "side of an item");
+    require(known.has(at[0], at[1]), "ends of an item");
+    if (item.positions < 3) return;
+    const Place &least = side == kInner ? at[0] : side == kBefore ? kFirst : at[1];
+    const Place &most = side == kInner ? at[1] : side == kBefore ? at[0] : kFinal;
+    require(known.has(least, at[2]) && known.has(at[2], most), "third position of an item");
+  }
+
+  static void check_slot(const Place& place, const Known& known) {
+    require(0 <= place.slot && place.slot < kSlots && known.is_bound(place.slot), "slot");
+    check_shift(place.shift);
+  }
+
+  static void add_conditions(const Nest& nest, Known& known) {
+    for (const Condition& c : nest.conditions) {
+      check_slot({c.start, 0}, known), check_slot({c.end, 0}, known), check_shift(c.least);
+      known.demand(c.start, c.end, c.least);
+    }
+  }
+
+  static void add(const Loop& loop, int first, Known& known) {
+    require(first <= loop.slot && loop.slot < kSlots && !known.is_bound(loop.slot), "slot of a loop");
+    require(!loop.least.empty() && !loop.most.empty(), "number of bounds of a loop");
+    for (const Place& place : loop.least) check_slot(place, known), known.demand(place, {loop.slot, 0});
+    for (const Place& place : loop.most) check_slot(place, known), known.demand({loop.slot, 0}, place);
+    known.bind(loop.slot);
+  }
+
+  // Adds what is known of a product. Factors are found before the inner loop, if there is one, though it may have no node.
+  void check(const Factors& own, bool has_inner, int first, Known& known) const {
+    require(!own.factors.empty() && own.factors.size() <= kFactors, "number of factors");
+    require(!has_inner || !own.nest.loops.empty(), "number of loops");
+    add_conditions(own.nest, known);
+    for (const Loop& loop : own.nest.loops) {
+      const bool is_inner = has_inner && &loop == &own.nest.loops.back();
+      if (is_inner) check_factors(own, false, known);
+      add(loop, first, known);
+      if (is_inner) check_distances(own, loop.slot);
+    }
+    check_factors(own, true, known);
+  }
+
+  // Loops go over the nodes of a sentence, and a few beside it.
+  void check_factors(const Factors& own, bool all, Known& known) const {
+    constexpr int kBeyond = 64;
+    known.close();
+    for (const Loop& loop : own.nest.loops)
+      if (known.is_bound(loop.slot))
+        require(known.has({kRoot, -kBeyond}, {loop.slot, 0}) && known.has({loop.slot, 0}, {kLast, kBeyond}), "nodes of a loop");
+    for (const Factor& factor : own.factors) check(factor, all, known);
+  }
+
+  // Of all positions, or of those that have a node.
+  void check(const Factor& factor, bool all, const Known& known) const {
+    const size_t count = factor.is_item ? program_.items.size() : program_.tables.size();
+    require(0 <= factor.number && static_cast<size_t>(factor.number) < count, "number of a factor");
+    const int positions = factor.is_item ? item_of(factor).positions : program_.scores[table_of(factor).scores[0]].positions;
+    require(factor.places.size() == static_cast<size_t>(positions), "number of positions of a factor");
+    for (const Place& place : factor.places) {
+      if (!all && 0 <= place.slot && place.slot < kSlots && !known.is_bound(place.slot)) return;
+      check_slot(place, known);
+      require(known.has(kFirst, place) && known.has(place, kFinal), "node of a factor");
+    }
+    if (factor.is_item) return check_cell(item_of(factor), factor.side, factor.places, known);
+    for (int m = 1; m < positions && table_of(factor).ordered; ++m)
+      require(known.has(factor.places[m - 1], factor.places[m]), "order of a factor's nodes");
+  }
+
+  // Along an inner loop, items with a third position lie at equal distances where their span stays.
+  void check_distances(const Factors& own, int slot) const {
+    for (const Factor& factor : own.factors)
+      if (factor.is_item && factor.places.size() == 3)
+        require(factor.places[0].slot != slot && factor.places[1].slot != slot, "inner loop");
+  }
+
+  // Items that are read at their own span alone are.
+  void check_passing(const Product& product) const {
+    for (const Factor& factor : product.factors)
+      if (factor.is_item && item_of(factor).passing)
+        require(factor.places[0].is(kStart) && factor.places[1].is(kEnd), "span of a factor");
+  }
+
+  // Items that a derivation goes on to exist there, as their own rules take that for granted.
+  void check_traced(const Product& product, const Known& known) const {
+    for (const Factor& factor : product.factors) {
+      if (!factor.is_item) continue;
+      const Region* const region = find(item_of(factor), factor.side);
+      if (!region) continue;
+      const auto at = [&](const Place& place) {
+        if (place.slot < kStart) return place;
+        const Place& own = factor.places[place.slot - kStart];
+        return Place{own.slot, own.shift + place.shift};
+      };
+      for (const Condition& c : region->nest.conditions)
+        require(known.has(at({c.start, 0}), at({c.end, 0}), c.least), "cell of a factor");
+      for (const Loop& loop : region->nest.loops) {
+        for (const Place& place : loop.least) require(known.has(at(place), at({kThird, 0})), "cell of a factor");
+        for (const Place& place : loop.most) require(known.has(at({kThird, 0}), at(place)), "cell of a factor");
+      }
+    }
+  }
+
+  const Item& item_of(const Factor& factor) const { return program_.items[factor.number]; }
+  const Table& table_of(const Factor& factor) const { return program_.tables[factor.number]; }
+
+  const Program& program_;
+};
+
+}  // namespace structdep
