@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,8 +18,9 @@ def keep_programs() -> None:
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # type: ignore[no-untyped-call]
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        jax.config.update("jax_compilation_cache_dir", str(caches / "structdep"))  # type: ignore[no-untyped-call]
+        caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        if os.path.isabs(caches):  # else nobody knows the user's home: nothing is kept
+            jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "structdep"))  # type: ignore[no-untyped-call]
 
 
 class Compiled:

@@ -99,8 +99,9 @@ class Experiment:
                     break
 
     def _progress(self) -> Progress:
-        columns = (TextColumn("{task.completed}/{task.total} batches"), BarColumn(), TextColumn("{task.description}"))
-        return Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True)
+        texts = ("{task.completed}/{task.total} batches", "{task.description}")
+        done, description = (TextColumn(text, markup=False) for text in texts)
+        return Progress(done, BarColumn(), description, TimeElapsedColumn(), console=self.console, transient=True)
 
     def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
         sentences = self.corpus.splits["dev"]
