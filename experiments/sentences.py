@@ -54,8 +54,8 @@ class Sentence:
 
     @property
     def comments(self) -> tuple[str, ...]:
-        """Its lines that begin with #, as they are."""
-        return tuple(line for line in self.lines if line.startswith("#"))
+        """Its lines that begin with #."""
+        return tuple(line.removesuffix("\r") for line in self.lines if line.startswith("#"))
 
     @property
     def sent_id(self) -> str:
@@ -65,11 +65,11 @@ class Sentence:
     @property
     def where(self) -> str:
         """Its file, line, number and sent_id, for errors."""
-        return where(self.source, self.first_line, self.number, self.lines)
+        return where(self.source, self.first_line, self.number, self.comments)
 
     def at(self, word: int) -> str:
         """The place of a word, counted from 0, for errors."""
-        return where(self.source, self.line_of(word), self.number, self.lines) + f", word {word + 1}"
+        return where(self.source, self.line_of(word), self.number, self.comments) + f", word {word + 1}"
 
     def line_of(self, word: int) -> int:
         """The line of a word, counted from 0, in the file."""
@@ -83,7 +83,7 @@ def sent_id(lines: Iterable[str]) -> str:
         >>> sent_id(["# text = ik", "# sent_id = corpus.txt:100:17"])
         'corpus.txt:100:17'
     """
-    found = (re.fullmatch(r"#[ \t]*sent_id[ \t]*=[ \t]*(.*?)[ \t]*\r?", line, re.DOTALL) for line in lines)
+    found = (re.fullmatch(r"#[ \t]*sent_id[ \t]*=[ \t]*(.*?)[ \t]*", line, re.DOTALL) for line in lines)
     return next((match[1] for match in found if match), "")
 
 
@@ -198,7 +198,7 @@ def _of_words(source: str, number: int, line: int, words: Sequence[str]) -> Sent
 def _sentence(source: str, number: int, first_line: int, lines: Sequence[str], trees: Trees) -> Sentence:
     bare = [line.removesuffix("\r") for line in lines]
     for offset, problem in problems(bare, trees):
-        raise ValueError(f"{where(source, first_line + offset, number, lines)}: {problem}")
+        raise ValueError(f"{where(source, first_line + offset, number, bare)}: {problem}")
     _, forms, lemmas, upos, xpos, feats, heads, deprels, _, misc = zip(
         *(columns for _, columns in words_of(bare)), strict=True
     )
@@ -237,9 +237,9 @@ def with_tree(
     lines = list(sentence.lines)
     for (place, _), *predicted in zip(words_of(lines), heads.tolist(), deprels, misc, strict=True):
         lines[place] = _relinked(lines[place], *predicted)
-    rows = [line for line in lines if not line.startswith("#")]
+    own, rows = ([line for line in lines if line.startswith("#") == is_comment] for is_comment in (True, False))
     end = "\r" if rows[-1].endswith("\r") else ""
-    written = (*sentence.comments, *(comment + end for comment in comments), *rows, end)
+    written = (*own, *(comment + end for comment in comments), *rows, end)
     return "".join(f"{line}\n" for line in written)
 
 
