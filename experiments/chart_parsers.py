@@ -111,6 +111,8 @@ CHARTS = {
 class ChartParser:
     """A chart with the loss that trains it; a target is the tree to find, heads `[B, n]`, or what is known of it."""
 
+    learns_parts = True
+
     def __init__(self, chart: Chart, loss: str, one_root: bool = True) -> None:
         if loss == "nll" and not chart.has_probabilities:
             raise ValueError("--loss nll: second-order scores give no probabilities of trees; write --loss hinge")

@@ -29,20 +29,22 @@ class Corpus:
     vocabulary: Vocabulary
 
     @classmethod
-    def of(cls, treebank: Treebank, config: Config) -> "Corpus":
+    def of(cls, treebank: Treebank, config: Config, learns_parts: bool) -> "Corpus":
+        """Raises ValueError where a training sentence is known in part, and the parser does not learn from such."""
         paths = {"train": treebank.train, "dev": treebank.dev, "test": treebank.test}
         splits = {
             name: read(path, "partial" if name == "train" else "whole")
             for name, path in paths.items()
             if path is not None
         }
+        if config.pseudo_projective or not learns_parts:
+            _check_whole(splits["train"], "--pseudo-projective" if config.pseudo_projective else config.parser)
         if config.pseudo_projective:
-            check_whole(splits["train"], "--pseudo-projective")
             splits["train"] = encoded(splits["train"], config.pseudo_projective)
         return cls(splits, Vocabulary.of(splits["train"], config.min_count))
 
 
-def check_whole(sentences: Sequence[Sentence], learner: str) -> None:
+def _check_whole(sentences: Sequence[Sentence], learner: str) -> None:
     """Raise ValueError where a word has no head, which the learner has to know."""
     for sentence in sentences:
         if len(unknown := np.flatnonzero(sentence.heads < 0)):

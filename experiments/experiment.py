@@ -47,7 +47,7 @@ class Experiment:
         self.console = console or plain()
         self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = parser_of(config)
-        self.corpus = Corpus.of(treebank, config)
+        self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
         if config.start and not Path(folder).is_dir():
             TrainedModel.load(Path(config.start))  # a name that is wrong leaves no folder of this configuration
         self.run = Run(folder, config)

@@ -18,7 +18,8 @@ from experiments.joint_annotator import JointAnnotator, models_in
 from experiments.memory import keep_freed_memory
 from experiments.messages import failed, plain
 from experiments.prediction import Tree
-from experiments.sentences import Sentence, with_tree
+from experiments.sentences import Sentence
+from experiments.writing import with_tree
 
 EPILOG = """""\
 MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a

@@ -31,6 +31,8 @@ class Parser(Protocol):
     """How to score sentences, what to train for and by what loss, and how to find trees."""
 
     projective: bool
+    learns_parts: bool
+    """Whether it learns from trees of which some heads are known."""
     growth: float
     """The power of the length with which the time of a batch grows."""
 
@@ -38,11 +40,7 @@ class Parser(Protocol):
         """The module that makes scores of vectors `[B, n+2, states]` and lengths `[B]` (and of `rngs` in training)."""
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
-        """The trees that it can learn: the sentences' own, or the nearest of its class; -1 where no head is known.
-
-        Raises:
-            ValueError: a sentence has words without heads, of which it cannot learn.
-        """
+        """The trees that it can learn: the sentences' own, or the nearest of its class; -1 where no head is known."""
 
     def targets(self, trees: Heads) -> Targets:
         """For `loss`, where these are the sentences' trees."""

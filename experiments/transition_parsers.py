@@ -11,7 +11,7 @@ from flax import nnx
 from experiments.chart_parsers import ALL, EISNER, MH4
 from experiments.compiled import Compiled
 from experiments.config import Config
-from experiments.corpus import check_whole, nearest_trees
+from experiments.corpus import nearest_trees
 from experiments.decoding import Cheaper, Decoded, Decoding
 from experiments.sentences import Heads, Sentence
 from experiments.transition_scorer import TransitionScorer, TransitionScores
@@ -44,6 +44,8 @@ class TransitionParser:
         ValueError: features, or an oracle, that it has not.
     """
 
+    learns_parts = False
+
     def __init__(
         self, name: str, features: int = 4, oracle: str | None = None, loss: str = "hinge", one_root: bool = True
     ) -> None:
@@ -54,7 +56,7 @@ class TransitionParser:
                 f"--oracle dynamic: {name} has none, {', '.join(DYNAMIC)} have one; "
                 "write --oracle static, or leave it out"
             )
-        self.name, self.one_root = name, one_root
+        self.one_root = one_root
         self.system, self.places, self.sequence_loss = SYSTEMS[name], PLACES[features], LOSSES[loss]
         self.explores = name in DYNAMIC if oracle is None else oracle == "dynamic"
         self.oracle = (tr.dynamic_oracle if self.explores else tr.static_oracle)(self.system)
@@ -65,7 +67,6 @@ class TransitionParser:
         return TransitionScorer(self.places, moves, config.states, hidden, config.state_dropout, rngs=rngs)
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
-        check_whole(sentences, self.name)
         one_root = self.one_root or self.system.trees == "single-root"
         return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees], one_root)
 

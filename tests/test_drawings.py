@@ -23,10 +23,11 @@ from experiments.diagrams import Arc, arcs_of, compared, legend, levels, likely
 from experiments.figures import svg_of
 from experiments.messages import plain
 from experiments.page import write_page
-from experiments.sentences import Sentence, read, write_predictions
+from experiments.sentences import Sentence, read
 from experiments.tables import markdown
 from experiments.treebank import Treebank
 from experiments.visible import visible
+from experiments.writing import write_predictions
 from structdep.trees import all_trees, is_projective
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,8 +14,9 @@ from ud_rules import check_accepted
 from experiments import draw, parse
 from experiments.demo_treebank import write_demo_treebank
 from experiments.incoming import read as incoming
-from experiments.sentences import from_text, read, stream, with_tree
+from experiments.sentences import from_text, read, stream
 from experiments.trained_model import TrainedModel
+from experiments.writing import with_tree
 
 Captured = pytest.CaptureFixture[str]
 

@@ -73,6 +73,7 @@ def test_parsers_that_cannot_are_named(parser: str, treebank: Treebank, tmp_path
     )
     with pytest.raises(ValueError, match=message):
         experiment(treebank, tmp_path / "run", replace(TINY, parser=parser, features=2))
+    assert not (tmp_path / "run").exists()
 
 
 def test_lifted_trees_are_whole(treebank: Treebank, tmp_path: Path) -> None:
