@@ -17,6 +17,7 @@ from experiments.sentences import Heads, Sentence, read
 from experiments.shapes import plan
 from experiments.treebank import Treebank
 from experiments.vocabulary import Vocabulary
+from structdep.spanning import SpanningTrees
 from structdep.systems import System
 from structdep.trees import heads_to_arcs, is_projective
 
@@ -73,7 +74,7 @@ def nearest_trees(
         (29, 1)
     """
     trees = [sentence.heads for sentence in sentences]
-    outside = [place for place, heads in enumerate(trees) if not _is_in_every_class(heads, one_root)]
+    outside = [place for place, heads in enumerate(trees) if not _is_inside(heads, system, one_root)]
     members = [sentences[place] for place in outside]
 
     @jax.jit
@@ -88,9 +89,11 @@ def nearest_trees(
     return trees
 
 
-def _is_in_every_class(heads: NDArray[np.int32], one_root: bool) -> bool:
-    """Projective trees are, and those with one root among such."""
-    return bool((heads >= 0).all() and is_projective(heads) and (not one_root or (heads == 0).sum() == 1))
+def _is_inside(heads: NDArray[np.int32], system: System, one_root: bool) -> bool:
+    """Whether a tree is in the class for sure: projective ones are in every class."""
+    if (heads < 0).any() or (one_root and (heads == 0).sum() > 1):
+        return False
+    return isinstance(system, SpanningTrees) or bool(is_projective(heads))
 
 
 def rows(batch: Batch, table: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:

@@ -129,10 +129,12 @@ def _heads(
         heads = tr.greedy(system, scores, lengths, scores.words).heads
     else:
         heads = tr.beam_search(system, scores, lengths, scores.words, width, normalize=True).heads
-    return _with_one_root(heads) if one_root else heads
+    return _with_one_root(heads, lengths) if one_root else heads
 
 
-def _with_one_root(heads: jax.Array) -> jax.Array:
+def _with_one_root(heads: jax.Array, lengths: jax.Array) -> jax.Array:
     """A projective tree stays projective."""
+    word = jnp.arange(heads.shape[-1])
     first = jnp.argmax(heads == 0, axis=-1, keepdims=True)
-    return jnp.where((heads == 0) & (jnp.arange(heads.shape[-1]) != first), first + 1, heads).astype(heads.dtype)
+    is_other = (heads == 0) & (word != first) & (word < jnp.asarray(lengths)[:, None])
+    return jnp.where(is_other, first + 1, heads).astype(heads.dtype)
