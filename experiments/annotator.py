@@ -36,21 +36,19 @@ class Annotator:
     def __init__(self, model: TrainedModel, decoding: Decoding, memory: float, warn: Warn) -> None:
         check(model.config, decoding)
         self.model, self.parser, self.decoding, self.memory, self.warn = model, model.parser, decoding, memory, warn
-        self.done = 0
-        self.usual = Stage(model, self.parser.decoder(decoding.single_root), decoding)
-        cheaper = self.parser.cheaper(decoding.single_root)
+        self.usual = Stage(model, self.parser.decoder(), decoding)
+        cheaper = self.parser.cheaper()
         self.cheaper = cheaper and Stage(model, cheaper.decoder, decoding, cheaper.tables)
         self.stand_in = cheaper.name if cheaper else ""
 
     def __call__(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
         """The trees of each sentence, best first: as many as asked for, or as there are; none has impossible heads."""
         found: list[list[Tree]] = [[] for _ in sentences]
-        is_long = [self._is_long(sentence, number) for number, sentence in enumerate(sentences, self.done + 1)]
+        is_long = [self._is_long(sentence) for sentence in sentences]
         for stage, long in ((self.usual, False), (self.cheaper, True)):
             places = [place for place, other in enumerate(is_long) if other is long]
             for place, trees in self._parsed(stage, sentences, places):
                 found[place] = [self._finished(sentences[place], tree) for tree in trees]
-        self.done += len(sentences)
         return found
 
     def need(self, sentence: Sentence, decoding: Decoding | None = None) -> float:
@@ -60,12 +58,12 @@ class Annotator:
         shape = next(shape for shape in ladder() if shape.words >= len(sentence))
         return shape.sentences * self.parser.memory(shape.words, decoding or self.decoding)
 
-    def _is_long(self, sentence: Sentence, number: int) -> bool:
+    def _is_long(self, sentence: Sentence) -> bool:
         need = self.need(sentence)
         if need <= self.memory:
             return False
         self.warn(
-            f"sentence {number} has {len(sentence)} words, for which {self.model.config.parser} takes about "
+            f"{sentence.where} has {len(sentence)} words, for which {self.model.config.parser} takes about "
             f"{need / GIB:.1f} GiB: parsed by {self.stand_in} with the same scores (more: --memory)"
         )
         return True
@@ -82,7 +80,7 @@ class Annotator:
                 found[place] = trees
                 if trees:
                     self.warn(
-                        f"sentence {self.done + place + 1}: {self.model.config.parser} has no tree with these heads: "
+                        f"{sentences[place].where}: {self.model.config.parser} has no tree with these heads: "
                         "parsed by all trees, with the probabilities of its arcs for scores"
                     )
         return list(found.items())
@@ -124,7 +122,7 @@ class Stage:
     @cached_property
     def _wider(self) -> Predictor:
         assert isinstance(self.decoder, ChartDecoder)
-        return self._predictor(WiderDecoder(self.decoder, self.decoding.single_root))
+        return self._predictor(WiderDecoder(self.decoder))
 
     def _predictor(self, decoder: Decoder) -> Predictor:
         def select(scores: Any) -> Any:

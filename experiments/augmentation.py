@@ -72,7 +72,8 @@ class Grafts:
         self.places: list[list[Subtree]] = []
         self.pool: dict[Kind, list[Subtree]] = defaultdict(list)
         for sentence, tree in zip(sentences, trees, strict=True):
-            whole = list(_whole(sentence))
+            is_known = bool((sentence.heads >= 0).all())  # what is not has no subtrees to be moved
+            whole = list(_whole(sentence)) if is_known else []
             self.places.append(_replaceable(sentence, tree, whole))
             for subtree in _projective(sentence, whole):
                 if len(subtree) <= MOST_WORDS:

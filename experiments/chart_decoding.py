@@ -1,6 +1,5 @@
 """From charts to trees: the most probable, or those of least risk, and how probable they are."""
 
-from dataclasses import replace
 from functools import partial
 
 import jax
@@ -9,12 +8,9 @@ import jax.numpy as jnp
 import structdep as sd
 from experiments.compiled import Compiled
 from experiments.decoding import Decoded, Decoding
+from experiments.one_root import Known, Tables, best, constraints_of, k_best, log_partition, with_arcs
 from structdep.spanning import all_trees
 from structdep.systems import System
-
-Tables = dict[str, jax.Array]
-Known = jax.Array | None
-"""Known heads `[B, n]`, -1 where a word's is not known."""
 
 
 class ChartDecoder:
@@ -24,27 +20,26 @@ class ChartDecoder:
         system: whose best derivation makes the tree.
         once: that with one derivation for each tree, and so probabilities of trees.
         arcs: the same trees by arc scores alone.
-        single_root: whether one word alone may depend on the root.
+        one_root: whether one word alone may depend on the root.
     """
 
-    def __init__(self, system: System, once: System, arcs: System, single_root: bool = False) -> None:
-        best = partial(sd.argmax, single_root=single_root)
+    def __init__(self, system: System, once: System, arcs: System, one_root: bool) -> None:
+        self.one_root = one_root
 
         def trees(scores: Tables, lengths: jax.Array, known: Known) -> sd.TreeDistribution:
-            return sd.TreeDistribution(once, _with_arcs(scores), lengths, _constraints(known), single_root=single_root)
+            return sd.TreeDistribution(once, with_arcs(scores), lengths, constraints_of(known))
 
         def argmax(scores: Tables, lengths: jax.Array, known: Known) -> jax.Array:
-            return best(system, scores, lengths, constraints=_constraints(known))
+            return best(system, scores, lengths, known, one_root)
 
         def least_risk(probabilities: jax.Array, lengths: jax.Array, known: Known) -> jax.Array:
-            return best(arcs, probabilities, lengths, constraints=_constraints(known))
+            return best(arcs, {"arc": probabilities}, lengths, known, one_root)
 
-        def k_best(k: int, scores: Tables, lengths: jax.Array, known: Known) -> jax.Array:
-            return trees(scores, lengths, known).k_best(k).heads
+        def search(k: int, scores: Tables, lengths: jax.Array, known: Known) -> jax.Array:
+            return k_best(k, trees(scores, lengths, known), one_root)
 
         def sums(scores: Tables, lengths: jax.Array, known: Known) -> tuple[jax.Array, jax.Array]:
-            whole = trees(scores, lengths, known)
-            value, pull = jax.vjp(lambda s: replace(whole, scores=s).log_partition(), whole.scores)
+            value, pull = jax.vjp(lambda s: log_partition(once, s, lengths, known, one_root), with_arcs(scores))
             return value, pull(jnp.ones_like(value))[0]["arc"]
 
         def score(scores: Tables, lengths: jax.Array, heads: jax.Array) -> jax.Array:
@@ -52,7 +47,7 @@ class ChartDecoder:
 
         self.best, self.least_risk = Compiled(argmax), Compiled(least_risk)
         self.sums, self.score = Compiled(sums), Compiled(score)
-        self._k_best, self.searches = k_best, dict[int, Compiled]()
+        self._search, self.searches = search, dict[int, Compiled]()
 
     def __call__(self, scores: Tables, lengths: jax.Array, decoding: Decoding, known: Known = None) -> list[Decoded]:
         if not (decoding.confidence or decoding.decoder == "mbr"):
@@ -75,7 +70,7 @@ class ChartDecoder:
         if k == 1:
             return [self.best(scores, lengths, known)]
         if k not in self.searches:
-            self.searches[k] = Compiled(partial(self._k_best, k))
+            self.searches[k] = Compiled(partial(self._search, k))
         return list(self.searches[k](scores, lengths, known))
 
     @property
@@ -84,36 +79,25 @@ class ChartDecoder:
 
 
 class WiderDecoder:
-    """Trees outside a chart's class, for known heads that cross as it has none: by its marginals, or its arc scores.
+    """Trees outside a chart's class, for known heads that cross as it has none: by its marginals.
 
     The score of a tree is the sum of its arcs' log-probabilities in the chart, the trees are all.
     """
 
-    def __init__(self, chart: ChartDecoder | None, single_root: bool = False) -> None:
-        self.chart, self.all = chart, ChartDecoder(all_trees(), all_trees(), all_trees(), single_root)
+    def __init__(self, chart: ChartDecoder) -> None:
+        self.chart, self.all = chart, ChartDecoder(all_trees(), all_trees(), all_trees(), chart.one_root)
 
     def __call__(self, scores: Tables, lengths: jax.Array, decoding: Decoding, known: Known = None) -> list[Decoded]:
-        if self.chart is None:
-            return self.all({"arc": scores["arc"]}, lengths, decoding, known)
         arcs = self.chart.marginals(scores, lengths)
         return self.all({"arc": jnp.log(jnp.maximum(arcs, LEAST))}, lengths, decoding, known)
 
     @property
     def programs(self) -> tuple[Compiled, ...]:
-        return (*self.all.programs, *(self.chart.programs if self.chart else ()))
+        return (*self.all.programs, *self.chart.programs)
 
 
 LEAST = 1e-9
 """The probability that counts for an arc that a chart does not have."""
-
-
-def _constraints(known: Known) -> sd.Constraints | None:
-    return None if known is None else sd.Constraints(heads=known)
-
-
-def _with_arcs(scores: Tables) -> Tables:
-    """The tables with one of arcs, 0 where there is none."""
-    return scores if "arc" in scores else scores | {"arc": jnp.zeros_like(scores["shift"][:, :-1, :-1])}
 
 
 def _of_heads(arcs: jax.Array, heads: jax.Array) -> jax.Array:

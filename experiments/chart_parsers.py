@@ -1,21 +1,21 @@
 """Parsers that search all trees of a class: a deduction system each, and the tables that pairs of roles fill."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import jax
 from flax import nnx
 
-import structdep as sd
-from experiments.chart_decoding import ChartDecoder, Tables
+from experiments.chart_decoding import ChartDecoder
 from experiments.config import Config
-from experiments.corpus import Trees, nearest_trees
+from experiments.corpus import Partial, Trees, nearest_trees
 from experiments.decoding import Cheaper, Decoding
 from experiments.mean_field import MeanField
+from experiments.one_root import Tables
 from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
+from experiments.tree_losses import LOSSES
 from experiments.vocabulary import Vocabulary
 from structdep import charts
 from structdep.batching import on_devices
@@ -26,7 +26,6 @@ from structdep.spanning import all_trees
 from structdep.systems import System
 
 REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
-LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": sd.losses.hinge, "nll": sd.losses.nll}
 CHARTS_AT_ONCE = 2
 """How many times the room of its charts a sentence takes: that once was seen."""
 
@@ -110,12 +109,14 @@ CHARTS = {
 
 
 class ChartParser:
-    """A chart with the loss that trains it; a target is the tree to find, heads `[B, n]`."""
+    """A chart with the loss that trains it; a target is the tree to find, heads `[B, n]`, or what is known of it."""
 
-    def __init__(self, chart: Chart, loss: str) -> None:
+    learns_parts = True
+
+    def __init__(self, chart: Chart, loss: str, one_root: bool = True) -> None:
         if loss == "nll" and not chart.has_probabilities:
             raise ValueError("--loss nll: second-order scores give no probabilities of trees; write --loss hinge")
-        self.chart, self.tree_loss = chart, LOSSES[loss]
+        self.chart, self.tree_loss, self.one_root = chart, LOSSES[loss], one_root
         # A likelihood is that of trees.
         self.system = chart.once if loss == "nll" else chart.best
         self.projective, self.growth = chart.arcs == EISNER, chart.growth
@@ -129,19 +130,20 @@ class ChartParser:
         return TableScorer(*forms, *sizes, config.state_dropout, refine, rngs=rngs)
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
-        return nearest_trees(sentences, vocabulary, self.chart.arcs)
+        return nearest_trees(sentences, vocabulary, self.chart.arcs, self.one_root)
 
     def targets(self, trees: Heads) -> Trees:
         return Trees(trees)
 
-    def loss(self, scores: Tables, target: jax.Array, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
+    def loss(self, scores: Tables, target: jax.Array | Partial, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
         loss = self._tree_loss(self.system, scores, target, lengths)
         if self.chart.triples:  # a search begins with arcs alone: they have to tell trees apart, too
-            loss += self._tree_loss(self.chart.arcs, scores["arc"], target, lengths)
+            loss += self._tree_loss(self.chart.arcs, {"arc": scores["arc"]}, target, lengths)
         return loss
 
-    def _tree_loss(self, system: System, *arrays: Any) -> jax.Array:
-        loss: jax.Array = on_devices(partial(self.tree_loss, system))(*arrays)
+    def _tree_loss(self, system: System, scores: Tables, target: jax.Array | Partial, lengths: jax.Array) -> jax.Array:
+        is_whole, heads = (False, target.heads) if isinstance(target, Partial) else (True, target)
+        loss: jax.Array = on_devices(partial(self.tree_loss, system, self.one_root, is_whole))(scores, heads, lengths)
         return loss
 
     def check(self, decoding: Decoding) -> None:
@@ -155,8 +157,8 @@ class ChartParser:
                 f"{' and '.join(asked)}: second-order scores give no probabilities of trees, and one tree; leave it out"
             )
 
-    def decoder(self, single_root: bool = False) -> ChartDecoder:
-        return ChartDecoder(self.system, self.chart.once, self.chart.arcs, single_root)
+    def decoder(self) -> ChartDecoder:
+        return ChartDecoder(self.system, self.chart.once, self.chart.arcs, self.one_root)
 
     def memory(self, words: int, decoding: Decoding) -> int:
         tables = self.chart.tables
@@ -168,9 +170,9 @@ class ChartParser:
         scores = sum(4 * (words + 2) ** positions for positions in tables.values())
         return scores + CHARTS_AT_ONCE * decoding.k_best * max(filled, default=0)
 
-    def cheaper(self, single_root: bool = False) -> Cheaper | None:
+    def cheaper(self) -> Cheaper | None:
         system = self.chart.cheaper
         if system is None:
             return None
         names = self.chart.tables.keys() & system.declared.keys()
-        return Cheaper(system.name, ChartDecoder(system, system, system, single_root), frozenset(names))
+        return Cheaper(system.name, ChartDecoder(system, system, system, self.one_root), frozenset(names))

@@ -4,7 +4,6 @@ python experiments/compare.py A.conllu B.conllu GOLD.conllu
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from scipy.stats import binomtest
 from experiments.conll18 import METRICS, outcomes, percentages
 from experiments.messages import failed, print_table
 from experiments.sentences import Sentence, read
+from experiments.visible import visible
 
 EPILOG = """\
 scores are those of the CoNLL 2018 shared task (relations without subtypes; CLAS: content words alone). The interval
@@ -119,37 +119,30 @@ def _p(value: float) -> str:
 
 def check_words(path: Path, sentences: Sequence[Sentence], gold_path: Path, gold: Sequence[Sentence]) -> None:
     """Raise ValueError where a file has other words than the gold standard: what is there, in which lines."""
-    start = 0
     for number, (found, expected) in enumerate(zip(sentences, gold, strict=False), start=1):
         if found.forms != expected.forms:
             pairs = enumerate(zip(found.forms, expected.forms, strict=False))
             place = next((place for place, (one, other) in pairs if one != other), min(len(found), len(expected)))
-            came, wanted = _word(path, found, start, place), _word(gold_path, expected, start, place)
+            came, wanted = _word(found, place), _word(expected, place)
             raise ValueError(f"sentence {number} is not the same: {came}, but {wanted}")
-        start += len(found)
     if len(sentences) != len(gold):
         raise ValueError(
             f"{path} has {len(sentences)} sentences, but {gold_path} has {len(gold)}: "
-            f"one of them ends too early, at lines {_line(path, -1)} and {_line(gold_path, -1)}"
+            f"one of them ends too early, at lines {sentences[-1].line_of(-1)} and {gold[-1].line_of(-1)}"
         )
 
 
-def _word(path: Path, sentence: Sentence, start: int, place: int) -> str:
-    """What stands at a place in a sentence that begins at word `start` of the file, and where."""
+def _word(sentence: Sentence, place: int) -> str:
+    """What stands at a place in a sentence, and where."""
     if place < len(sentence):
-        return f"the word {sentence.forms[place]!r} in {path}, line {_line(path, start + place)}"
-    return f"its end in {path} behind line {_line(path, start + place - 1)}"
-
-
-def _line(path: Path, word: int) -> int:
-    """The number of the line of a word, counted through the file from 0."""
-    with open(path, encoding="utf-8-sig") as file:
-        return [number for number, line in enumerate(file, start=1) if re.match(r"\d+\t", line)][word]
+        return f"the word {sentence.forms[place]!r} in {sentence.source}, line {sentence.line_of(place)}"
+    return f"its end in {sentence.source} behind line {sentence.line_of(-1)}"
 
 
 def table(names: Sequence[str], found: dict[str, Difference]) -> Table:
     """A row for each score."""
-    made = Table(title=f"A: {names[0]}\nB: {names[1]}\ngold: {names[2]}", title_justify="left")
+    title = f"A: {names[0]}\nB: {names[1]}\ngold: {names[2]}"
+    made = Table(title=visible(title), title_justify="left")
     header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
     for column in header:
         made.add_column(column, justify="left" if column == "score" else "right")

@@ -39,6 +39,7 @@ class Config:
     seed: int = 1
     members: int = 1  # parsers that are trained apart, each of a seed of its own, and parse together
     pseudo_projective: Scheme | None = None  # the scheme of relations, for parsers of projective trees
+    single_root: bool = True  # of trees that are learned and found: UD's rule
     tags: Tags = "stack"  # learned beside the trees, from the same vectors, or from those of a layer below
     start: str = ""  # the folder of a run whose weights it begins with, where they fit
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
@@ -85,7 +86,8 @@ class Config:
         tags = None if self.tags == "stack" else f"tags-{self.tags}"
         members = f"members{self.members}" if self.members > 1 else None
         start = "started" if self.start else None
-        chosen = self.parser, features, self.oracle, self.pseudo_projective, tags, members, start, self.loss
+        roots = None if self.single_root else "any-roots"
+        chosen = self.parser, features, self.oracle, self.pseudo_projective, roots, tags, members, start, self.loss
         return tuple(str(value) for value in chosen if value)
 
     @property
@@ -111,7 +113,7 @@ class Config:
             Traceback (most recent call last):
             ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being min_count, ...
         """
-        numbers = {name: value for name, value in asdict(self).items() if isinstance(value, int | float)}
+        numbers = {name: value for name, value in asdict(self).items() if type(value) in (int, float)}
         numbers = {name: value for name, value in numbers.items() if name not in ("seed", "members")}
         found: dict[str, Any] = {}
         for setting in settings:

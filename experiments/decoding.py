@@ -17,7 +17,7 @@ class Decoding:
 
     With `confidence`, probabilities of the tree and its arcs, too: exact, among the trees of the parser's class. `beam`
     is how many runs a transition parser keeps: with 1 it is greedy. `k_best` trees are asked for, among those with the
-    sentence's own heads where these are `known`, or those with a `single_root`.
+    sentence's own heads where these are `known`.
 
     Example:
         >>> Decoding().ending, Decoding("mbr").ending, Decoding(beam=8).ending
@@ -29,7 +29,6 @@ class Decoding:
     beam: int = 1
     k_best: int = 1
     known: bool = False
-    single_root: bool = False
 
     @property
     def of_charts(self) -> list[str]:
@@ -39,7 +38,6 @@ class Decoding:
             "--confidence": self.confidence,
             "--k-best": self.k_best > 1,
             "--constraints": self.known,
-            "--single-root": self.single_root,
         }
         return [option for option, is_asked in asked.items() if is_asked]
 

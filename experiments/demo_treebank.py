@@ -8,10 +8,9 @@ own arc comes from the root at the left, and cross it: no projective tree has th
 from collections.abc import Iterator
 from pathlib import Path
 
-import conllu
 import numpy as np
-from conllu.parser import DEFAULT_FIELDS
 
+from experiments.conllu_problems import COLUMNS
 from experiments.demo_grammar import Grammar, Lexicon, Phrase, Word
 from experiments.files import write_whole
 from experiments.treebank import SPLITS, Treebank, in_folder
@@ -49,47 +48,33 @@ def _sentences(grammar: Grammar, count: int) -> Iterator[Phrase]:
 
 def _conllu(words: Phrase, split: str, number: int) -> str:
     ids = _ids(words)
-    tokens = []
+    lines = [f"# sent_id = demo-{split}-{number}", f"# text = {_text(words)}"]
     for position, word in enumerate(words):
         if word.joined:
-            tokens.append(_range(word, words[position + 1], ids[word]))
-        tokens.append(_token(word, ids, last=position == len(words) - 1))
-    comments = f"# sent_id = demo-{split}-{number}\n# text = {_text(words)}\n"
-    return comments + conllu.TokenList(tokens).serialize()
+            first, form = int(ids[word]), word.form + words[position + 1].form
+            lines.append(_line(f"{first}-{first + 1}", form))
+        lines.append(_word(word, ids, last=position == len(words) - 1))
+    return "".join(f"{line}\n" for line in (*lines, ""))
 
 
-WordId = int | tuple[int, str, int]
-
-
-def _ids(words: Phrase) -> dict[Word, WordId]:
+def _ids(words: Phrase) -> dict[Word, str]:
     """Numbers from 1; an elided word gets the number before it and .1."""
-    ids: dict[Word, WordId] = {}
+    ids: dict[Word, str] = {}
     last = 0
     for word in words:
         last += not word.elided
-        ids[word] = (last, ".", 1) if word.elided else last
+        ids[word] = f"{last}.1" if word.elided else f"{last}"
     return ids
 
 
-def _token(word: Word, ids: dict[Word, WordId], last: bool) -> conllu.Token:
-    head = ids[word.head] if word.head else 0
-    values = dict.fromkeys(DEFAULT_FIELDS, "_") | {
-        "id": ids[word],
-        "form": word.form,
-        "lemma": word.lemma,
-        "upos": word.upos,
-        "feats": word.feats,
-        "misc": "SpaceAfter=No" if last else "_",
-    }
-    return conllu.Token(
-        values | ({"deps": f"{head}:{word.deprel}"} if word.elided else {"head": head, "deprel": word.deprel})
-    )
+def _word(word: Word, ids: dict[Word, str], last: bool) -> str:
+    head = ids[word.head] if word.head else "0"
+    arc = ("_", "_", f"{head}:{word.deprel}") if word.elided else (head, word.deprel, "_")
+    return _line(ids[word], word.form, word.lemma, word.upos, "_", word.feats, *arc, "SpaceAfter=No" if last else "_")
 
 
-def _range(word: Word, following: Word, first: WordId) -> conllu.Token:
-    assert isinstance(first, int)
-    values = {"id": (first, "-", first + 1), "form": word.form + following.form}
-    return conllu.Token(dict.fromkeys(DEFAULT_FIELDS, "_") | values)
+def _line(*columns: str) -> str:
+    return "\t".join([*columns, *"_" * (COLUMNS - len(columns))])
 
 
 def _text(words: Phrase) -> str:

@@ -1,11 +1,11 @@
 """Trees as SVG: words in a row, arcs above them, and gold arcs that were not predicted below."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from rich.cells import cell_len
 
 from experiments.diagrams import Arc, levels
+from experiments.visible import visible, xml
 
 COLORS = {"plain": "#333333", "right": "#6e6e6e", "relation": "#b06000", "wrong": "#c8102e", "missed": "#0060b0"}
 LETTER, SMALL, LEVEL, GAP, END, CORNER, MARGIN = 8.4, 6.6, 24.0, 14.0, 8.0, 7.0, 10.0
@@ -41,7 +41,7 @@ def svg(rows: Rows, arcs: Sequence[Arc], title: str = "") -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" style="background: white" font-family="DejaVu Sans, sans-serif">'
     )
-    return "\n".join([head, f"<title>{escape(title)}</title>", *drawn, "</svg>", ""])
+    return "\n".join([head, f"<title>{xml(title)}</title>", *drawn, "</svg>", ""])
 
 
 def _widths(columns: Rows, above: Sequence[Arc], below: Sequence[Arc]) -> list[float]:
@@ -49,7 +49,7 @@ def _widths(columns: Rows, above: Sequence[Arc], below: Sequence[Arc]) -> list[f
     found = []
     for node, (form, *tags) in enumerate(columns):
         ends = max(sum(node in (arc.left, arc.right) for arc in arcs) for arcs in (above, below))
-        found.append(max([cell_len(form) * LETTER, *(cell_len(tag) * SMALL for tag in tags), ends * END]))
+        found.append(max([_cells(form) * LETTER, *(_cells(tag) * SMALL for tag in tags), ends * END]))
     return found
 
 
@@ -72,7 +72,7 @@ def _places(widths: Sequence[float], arcs: Sequence[Arc], offsets: Ends) -> list
         for arc in arcs:
             if arc.right == node:
                 inwards = offsets[arc, arc.left] - offsets[arc, arc.right]
-                least.append(places[arc.left] + inwards + SMALL * cell_len(arc.label) + 2 * CORNER + 8)
+                least.append(places[arc.left] + inwards + SMALL * _cells(arc.label) + 2 * CORNER + 8)
         places.append(max(least))
     return places
 
@@ -81,7 +81,7 @@ def _words(columns: Rows, places: Sequence[float], top: float) -> Iterator[str]:
     for column, x in zip(columns, places, strict=True):
         for row, text in enumerate(column):
             style = 'font-size="14"' if row == 0 else 'font-size="11" fill="#777777"'
-            yield f'<text x="{x:.1f}" y="{top + 18 + 15 * row:.1f}" text-anchor="middle" {style}>{escape(text)}</text>'
+            yield f'<text x="{x:.1f}" y="{top + 18 + 15 * row:.1f}" text-anchor="middle" {style}>{xml(text)}</text>'
 
 
 def _arcs(arcs: Sequence[Arc], ends: Ends, base: float, side: int) -> Iterator[str]:
@@ -94,11 +94,11 @@ def _arcs(arcs: Sequence[Arc], ends: Ends, base: float, side: int) -> Iterator[s
     for arc, start, end, y in shapes:
         yield from _line(arc, start, end, base, y, side)
     for arc, start, end, y in shapes:
-        middle, room = (start + end) / 2, SMALL * cell_len(arc.label) + 4
+        middle, room = (start + end) / 2, SMALL * _cells(arc.label) + 4
         yield f'<rect x="{middle - room / 2:.1f}" y="{y - 6:.1f}" width="{room:.1f}" height="12" fill="white"/>'
         yield (
             f'<text x="{middle:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="11" fill="{COLORS[arc.kind]}" '
-            f'fill-opacity="{_visible(arc):.2f}">{escape(arc.label)}</text>'
+            f'fill-opacity="{_opacity(arc):.2f}">{xml(arc.label)}</text>'
         )
 
 
@@ -106,15 +106,20 @@ def _line(arc: Arc, start: float, end: float, base: float, y: float, side: int) 
     turn = CORNER if start < end else -CORNER
     down = y - side * CORNER
     color, dashes = COLORS[arc.kind], ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
-    style = f'stroke-opacity="{_visible(arc):.2f}"{dashes}'
+    style = f'stroke-opacity="{_opacity(arc):.2f}"{dashes}'
     yield (
         f'<path d="M{start:.1f} {base:.1f}V{down:.1f}Q{start:.1f} {y:.1f} {start + turn:.1f} {y:.1f}'
         f'H{end - turn:.1f}Q{end:.1f} {y:.1f} {end:.1f} {down:.1f}V{base + 4 * side:.1f}" fill="none" '
-        f'stroke="{color}" stroke-width="1.4" {style}><title>{escape(arc.label)} {arc.opacity:.3f}</title></path>'
+        f'stroke="{color}" stroke-width="1.4" {style}><title>{xml(arc.label)} {arc.opacity:.3f}</title></path>'
     )
-    yield (f'<path d="M{end:.1f} {base:.1f}l-3.5 {7 * side}h7z" fill="{color}" fill-opacity="{_visible(arc):.2f}"/>')
+    yield (f'<path d="M{end:.1f} {base:.1f}l-3.5 {7 * side}h7z" fill="{color}" fill-opacity="{_opacity(arc):.2f}"/>')
 
 
-def _visible(arc: Arc) -> float:
+def _opacity(arc: Arc) -> float:
     """What is improbable is faint, but there."""
     return 0.15 + 0.85 * arc.opacity
+
+
+def _cells(text: str) -> int:
+    """How many letters wide the text is as it is seen."""
+    return cell_len(visible(text))

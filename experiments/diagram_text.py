@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from experiments.diagrams import Arc, levels
+from experiments.visible import visible
 
 STYLES = {"plain": "", "right": "green", "relation": "yellow", "wrong": "red", "missed": "blue"}
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
@@ -33,8 +34,8 @@ def text(forms: Sequence[str], arcs: Sequence[Arc]) -> Text:
         _draw(arc, 2 * heights[arc] - 1, cells, kinds)
     incoming = {arc.dependent: arc for arc in drawn}
     missed = {arc.dependent: arc for arc in arcs if arc.kind == "missed"}
-    labels = [incoming[node].label if node in incoming else "" for node in range(len(cells))]
-    nodes = ["root", *forms]
+    labels = [visible(incoming[node].label) if node in incoming else "" for node in range(len(cells))]
+    nodes = ["root", *map(visible, forms)]
     found = Text()
     for node, (form, label) in enumerate(zip(nodes, labels, strict=True)):
         number = f"{node:>{len(str(len(forms)))}}"
@@ -45,7 +46,7 @@ def text(forms: Sequence[str], arcs: Sequence[Arc]) -> Text:
         for cell, kind in zip(cells[node], kinds[node], strict=True):
             found.append(LINES[cell], STYLES[kind])
         if node in missed:
-            found.append(f"  gold {missed[node].head} {missed[node].label}", STYLES["missed"])
+            found.append(f"  gold {missed[node].head} {visible(missed[node].label)}", STYLES["missed"])
         found.rstrip()
         found.append("\n" * (node < len(forms)))
     return found

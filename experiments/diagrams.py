@@ -45,7 +45,7 @@ def arcs_of(sentence: Sentence) -> list[Arc]:
 
 
 def _probabilities(sentence: Sentence) -> list[float]:
-    entries = (token["misc"].split("|") for token in sentence.tokens if isinstance(token["id"], int))
+    entries = (misc.split("|") for misc in sentence.misc)
     found = (dict(entry.split("=", 1) for entry in word if "=" in entry) for word in entries)
     return [_probability(word.get("ArcProb", "1"), sentence) for word in found]
 
@@ -56,7 +56,7 @@ def _probability(text: str, sentence: Sentence) -> float:
     except ValueError:
         value = -1
     if not 0 <= value <= 1:
-        raise ValueError(f"ArcProb={text}: expected a probability, in {' '.join(sentence.forms)}")
+        raise ValueError(f"ArcProb={text}: expected a probability, in {sentence.where}")
     return value
 
 

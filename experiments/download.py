@@ -138,8 +138,8 @@ def _fetch(url: str) -> bytes | None:
 
 def _sums(path: Path) -> dict[str, str]:
     """Checksums by file name, from lines as `sha256sum` writes them."""
-    lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    found = [re.fullmatch(r"([0-9a-fA-F]{64})[ \t]+\*?(.+)", line) for line in lines]
+    lines = [line for line in path.read_text(encoding="utf-8", errors="replace").split("\n") if line.strip()]
+    found = [re.fullmatch(r"([0-9a-fA-F]{64})[ \t]+\*?([^\r]+)\r?", line) for line in lines]
     if None in found:
         line = lines[found.index(None)]
         raise ValueError(f"{path}: expected lines of a SHA-256 and a file name, as sha256sum writes them, got {line!r}")

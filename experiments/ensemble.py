@@ -21,10 +21,11 @@ from experiments.memory import keep_freed_memory
 from experiments.messages import failed, plain
 from experiments.run_treebank import treebank_of_run
 from experiments.runs import member_folders
-from experiments.sentences import Sentence, write_predictions
+from experiments.sentences import Sentence
 from experiments.shapes import plan
 from experiments.tables import markdown
 from experiments.trained_model import TrainedModel
+from experiments.writing import write_predictions
 
 WAYS = ("marginals", "votes", "scores")
 WORDS_PER_BATCH = 2000

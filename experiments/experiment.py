@@ -47,7 +47,7 @@ class Experiment:
         self.console = console or plain()
         self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = parser_of(config)
-        self.corpus = Corpus.of(treebank, config)
+        self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
         if config.start and not Path(folder).is_dir():
             TrainedModel.load(Path(config.start))  # a name that is wrong leaves no folder of this configuration
         self.run = Run(folder, config)
@@ -99,8 +99,9 @@ class Experiment:
                     break
 
     def _progress(self) -> Progress:
-        columns = (TextColumn("{task.completed}/{task.total} batches"), BarColumn(), TextColumn("{task.description}"))
-        return Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True)
+        texts = ("{task.completed}/{task.total} batches", "{task.description}")
+        done, description = (TextColumn(text, markup=False) for text in texts)
+        return Progress(done, BarColumn(), description, TimeElapsedColumn(), console=self.console, transient=True)
 
     def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
         sentences = self.corpus.splits["dev"]

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from experiments.files import write_whole
 
 matplotlib.rcParams["svg.hashsalt"] = "structdep"  # the same figure, the same file
+matplotlib.rcParams["text.parse_math"] = False  # names with dollars are no formulas
 
 
 def write_svg(figure: Figure, path: Path) -> None:

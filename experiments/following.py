@@ -13,7 +13,8 @@ from experiments.treebank import Treebank
 def follow(config: Config, treebank: Treebank, devices: Devices) -> None:
     """Train as long as the first process does, from the state that it has (`Experiment.train`)."""
     config = replace(config, treebank=treebank.checksum)
-    parser, corpus = parser_of(config), Corpus.of(treebank, config)
+    parser = parser_of(config)
+    corpus = Corpus.of(treebank, config, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(config, corpus, parser, trees, devices)
     done, first = agreed((0, trainer.start()))

@@ -33,7 +33,7 @@ class JointAnnotator:
             raise ValueError(
                 f"{len(models)} models at once give one tree each sentence, and no {options}: give one model"
             )
-        self.memory, self.warn, self.done = memory, warn, 0
+        self.memory, self.warn = memory, warn
         self.alone = [Annotator(model, decoding, memory, warn) for model in models.values()]
         self.ensemble = Ensemble([Member(name, model, ladder()) for name, model in models.items()], ["marginals"], None)
 
@@ -46,16 +46,14 @@ class JointAnnotator:
                 usual.append(place)
             else:
                 self.warn(
-                    f"sentence {self.done + place + 1} has {len(sentence)} words, too many for all models at once: "
+                    f"{sentence.where} has {len(sentence)} words, too many for all models at once: "
                     "parsed by the first alone (more: --memory)"
                 )
-                self.alone[0].done = self.done + place
                 (found[place],) = self.alone[0]([sentence])
         if usual:
             made = self.ensemble([sentences[place] for place in usual])
             for place, heads, deprels in zip(usual, made.heads, made.deprels, strict=True):
                 found[place] = [Tree(heads, deprels)]
-        self.done += len(sentences)
         return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from experiments.relations import fitted
 from experiments.sentences import Heads, Sentence
 from structdep.pseudo_projective import Scheme, decode, encode
 
@@ -13,18 +14,18 @@ def encoded(sentences: Sequence[Sentence], scheme: Scheme) -> list[Sentence]:
     Raises:
         ValueError: relations that could be taken for such.
     """
-    return [_encoded(number, sentence, scheme) for number, sentence in enumerate(sentences, start=1)]
+    return [_encoded(sentence, scheme) for sentence in sentences]
 
 
-def _encoded(number: int, sentence: Sentence, scheme: Scheme) -> Sentence:
+def _encoded(sentence: Sentence, scheme: Scheme) -> Sentence:
     try:
         tree = encode(sentence.heads, sentence.deprels, scheme)
     except ValueError as error:
-        raise ValueError(f"sentence {number} ({sentence.sent_id or 'no sent_id'}): {error}") from None
+        raise ValueError(f"{sentence.where}: {error}") from None
     return replace(sentence, heads=tree.heads, deprels=tree.deprels)
 
 
 def decoded(heads: Heads, deprels: Sequence[tuple[str, ...]], scheme: Scheme) -> tuple[Heads, list[tuple[str, ...]]]:
-    """Heads and relations of the trees that projective ones with such relations stand for."""
+    """Heads and relations, which fit, of the trees that projective ones with such relations stand for."""
     trees = [decode(*tree, scheme) for tree in zip(heads, deprels, strict=True)]
-    return [tree.heads for tree in trees], [tree.deprels for tree in trees]
+    return [tree.heads for tree in trees], [fitted(tree.heads, tree.deprels) for tree in trees]

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-import structdep as sd
 from experiments.batches import Batch, batches
 from experiments.chart_decoding import ChartDecoder
 from experiments.chart_parsers import CHARTS, ChartParser
 from experiments.compiled import Compiled
 from experiments.corpus import rows
 from experiments.decoding import Decoding
+from experiments.one_root import best
 from experiments.prediction import Predictions, Predictor
 from experiments.sentences import Sentence
 from experiments.shapes import Shape
@@ -116,7 +116,8 @@ class Ensemble:
         self.system = system or (own if self._by_scores else "mst")
         chart = CHARTS[self.system]
         sought = chart.best if self._by_scores else chart.arcs
-        self.search = Compiled(lambda scores, lengths: sd.argmax(sought, scores, lengths))
+        one_root = any(member.model.config.single_root for member in members)
+        self.search = Compiled(lambda scores, lengths: best(sought, scores, lengths, None, one_root))
 
     def __str__(self) -> str:
         return f"{len(self.members)} parsers by {self.ways}, {self.system}"
@@ -163,7 +164,7 @@ class Ensemble:
             return jax.tree.map(lambda *tables: self._weighted(tables) / sum(self.weights), *scores)
         arcs = (m.arcs(own, lengths, by) for m, own, by in zip(self.members, scores, self.by, strict=True))
         # What decides between as many votes.
-        return self._weighted(table * (1 - FIRST * place) for place, table in enumerate(arcs))
+        return {"arc": self._weighted(table * (1 - FIRST * place) for place, table in enumerate(arcs))}
 
     def _weighted(self, tables: Iterable[jax.Array]) -> jax.Array:
         return sum(
@@ -172,10 +173,10 @@ class Ensemble:
         )
 
     def _fill(self, made: Predictions, batch: Batch, heads: jax.Array, relations: jax.Array) -> None:
-        names = self.members[0].model.vocabulary.deprels
+        vocabulary = self.members[0].model.vocabulary
         labels = rows(batch, np.asarray(relations.argmax(-1)))
         for (place, tree), (_, numbers) in zip(rows(batch, np.asarray(heads)), labels, strict=True):
-            made.heads[place], made.deprels[place] = tree, tuple(names[number] for number in numbers)
+            made.heads[place], made.deprels[place] = tree, vocabulary.relations(tree, numbers)
 
 
 FIRST = 1e-4

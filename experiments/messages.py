@@ -1,15 +1,28 @@
 """What command lines tell users."""
 
+from typing import Any
+
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from experiments.visible import visible
+
 WIDEST = 10_000
 
 
-def plain(stderr: bool = False) -> Console:
-    """A console that shows text as it is: brackets are no markup, and lines of a pipe are not broken."""
-    return Console(stderr=stderr, markup=False, highlight=False, soft_wrap=True)
+class Plain(Console):
+    """A console that shows text as it is: nothing in it is markup, and lines of a pipe are not broken."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(visible(found) if isinstance(found, str) else found for found in objects), **options)
+
+
+def plain(stderr: bool = False) -> Plain:
+    return Plain(stderr)
 
 
 def print_table(table: Table) -> None:

@@ -1,5 +1,6 @@
 """The whole model: encoder, scorer, labeler and taggers, and the loss that trains them together."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,22 +13,36 @@ from experiments.config import Config
 from experiments.encoder import Dropped, Encoder
 from experiments.mlp import MLP
 from experiments.parsers import Parser
+from experiments.relations import IMPOSSIBLE, fits, is_root
 from experiments.scorers import Biaffine
 from experiments.tag_scorer import TagScorer
 from experiments.vocabulary import Vocabulary
 
 
 class Labeler(nnx.Module):
-    """Relations of given arcs: MLPs of dependent and head, and a biaffine a relation."""
+    """Relations of given arcs: MLPs of dependent and head, and a biaffine a relation.
 
-    def __init__(self, states: int, relations: int, features: int, dropout: float, *, rngs: nnx.Rngs) -> None:
+    `root` is possible below the root, and nothing else is there.
+    """
+
+    def __init__(self, states: int, relations: Sequence[str], features: int, dropout: float, *, rngs: nnx.Rngs) -> None:
+        self.are_root = nnx.static(tuple(map(is_root, relations)))
         self.head, self.dependent = (MLP(states, features, dropout, rngs=rngs) for _ in range(2))
-        self.biaffine = Biaffine(features, relations)
+        self.biaffine = Biaffine(features, len(relations))
 
     def __call__(self, states: jax.Array, heads: jax.Array, rngs: Dropped = None) -> jax.Array:
-        """Logits `[batch, n, relations]` from `[batch, n+2, states]` and heads `[batch, n]`."""
-        heads_features = jnp.take_along_axis(self.head(states, rngs), heads[..., None], axis=1)
-        return self.biaffine.each(heads_features, self.dependent(states, rngs)[:, 1:-1])
+        """Logits `[batch, n, relations]` from `[batch, n+2, states]` and heads `[batch, n]`, -1 where not known."""
+        heads_features = jnp.take_along_axis(self.head(states, rngs), jnp.maximum(heads, 0)[..., None], axis=1)
+        logits = self.biaffine.each(heads_features, self.dependent(states, rngs)[:, 1:-1])
+        return jnp.where(fits(self.are_root, heads), logits, IMPOSSIBLE)
+
+    def loss(self, states: jax.Array, heads: jax.Array, relations: jax.Array, rngs: Dropped = None) -> jax.Array:
+        """Each word's, `[batch, n]`; 0 where its head or relation is not known, or they do not fit."""
+        numbers = jnp.maximum(relations, 0)
+        is_possible = jnp.take_along_axis(fits(self.are_root, heads), numbers[..., None], axis=-1)[..., 0]
+        is_known = (heads >= 0) & (relations >= 0) & is_possible
+        losses = optax.softmax_cross_entropy_with_integer_labels(self(states, heads, rngs), numbers)
+        return jnp.where(is_known, losses, 0)
 
 
 class Model(nnx.Module):
@@ -38,7 +53,7 @@ class Model(nnx.Module):
         dropout = config.state_dropout
         self.encoder = Encoder(vocabulary, config, rngs=rngs)
         self.scorer = parser.scorer(config, rngs=rngs)
-        self.labeler = Labeler(config.states, len(vocabulary.deprels), config.labeler_features, dropout, rngs=rngs)
+        self.labeler = Labeler(config.states, vocabulary.deprels, config.labeler_features, dropout, rngs=rngs)
         self.has_tags = config.tags != "off"
         if self.has_tags:
             features = config.tag_features if config.tags == "stack" else config.states
@@ -50,9 +65,7 @@ class Model(nnx.Module):
         states, tag_states = self.encoder.both(batch, rngs)
         real = jnp.arange(batch.words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
         tree = self.parser_loss(self.scorer(states, batch.lengths, rngs), target, batch.lengths, rngs)
-        relations = optax.softmax_cross_entropy_with_integer_labels(
-            self.labeler(states, batch.heads, rngs), batch.deprels
-        )
+        relations = self.labeler.loss(states, batch.heads, batch.deprels, rngs)
         if self.has_tags:
             relations += self.tag_weight * self.tag_scorer.loss(tag_states, batch)
         total = (tree * (batch.index >= 0)).sum() + (relations * real).sum()

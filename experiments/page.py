@@ -4,7 +4,6 @@ import base64
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from html import escape
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -21,6 +20,7 @@ from experiments.run_figures import by_arc, curve
 from experiments.runs import read_log
 from experiments.sentences import Sentence, read
 from experiments.tables import shown
+from experiments.visible import xml
 
 WORST, RELATIONS = 10, 16
 """Sentences that are drawn, and relations that have a row among the confusions."""
@@ -51,9 +51,9 @@ def write_page(
     split = next(iter(gold))
     pair = gold[split], predicted[split]
     title = f"{config.lang}: {', '.join(config.choices)}, seed {config.seed}"
-    meanings = (f'<span style="color: {COLORS[kind]}">{escape(meaning)}</span>' for kind, meaning in KINDS.items())
+    meanings = (f'<span style="color: {COLORS[kind]}">{xml(meaning)}</span>' for kind, meaning in KINDS.items())
     body = [
-        f"<h1>{escape(title)}</h1>",
+        f"<h1>{xml(title)}</h1>",
         _results(results),
         *_training(folder),
         f"<h2>Which arcs of {split} are found</h2>",
@@ -67,7 +67,7 @@ def write_page(
         _table(("name", "value"), [(name, str(value)) for name, value in asdict(config).items()]),
     ]
     page = (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{escape(title)}</title>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{xml(title)}</title>\n'
         f"<style>{STYLE}</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
     )
     return write_whole(folder / f"report{ending}.html", page)
@@ -86,8 +86,8 @@ def _trees(sentences: Sequence[Sentence]) -> Predictions:
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
+    head = "".join(f"<th>{xml(name)}</th>" for name in header)
+    body = "".join("<tr>" + "".join(f"<td>{xml(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
 
 
@@ -113,7 +113,7 @@ def _results(evaluations: Mapping[str, Evaluation]) -> str:
 
 def _image(figure: Figure, text: str) -> str:
     data = base64.b64encode(svg_of(figure).encode()).decode()
-    return f'<p class="figures"><img alt="{escape(text)}" src="data:image/svg+xml;base64,{data}"/></p>'
+    return f'<p class="figures"><img alt="{xml(text)}" src="data:image/svg+xml;base64,{data}"/></p>'
 
 
 def _confusions(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> str:
@@ -133,8 +133,8 @@ def _confusions(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> str:
             _cell(rest, totals[relation], False),
             f"<td>{100 * pairs[relation, relation] / totals[relation]:.1f}</td>",
         ]
-        rows.append(f"<tr><td>{escape(relation)}</td>{''.join(cells)}</tr>")
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("", *shown, "others", "% right"))
+        rows.append(f"<tr><td>{xml(relation)}</td>{''.join(cells)}</tr>")
+    head = "".join(f"<th>{xml(name)}</th>" for name in ("", *shown, "others", "% right"))
     return f'<div class="confusion"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
@@ -151,4 +151,4 @@ def _worst(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> Iterator[
         drawing = svg(sentence.columns, compared(arcs_of(sentence), arcs_of(gold[place])))
         name = f"{place + 1} ({sentence.sent_id})" if sentence.sent_id else f"{place + 1}"
         title = f"Sentence {name}: {wrong[place]} of {len(sentence)} heads are wrong"
-        yield f'<p>{escape(title)}</p>\n<div class="tree">{drawing}</div>'
+        yield f'<p>{xml(title)}</p>\n<div class="tree">{drawing}</div>'

@@ -5,29 +5,28 @@ python experiments/parse.py runs/got-mh4-hybrid-hinge-1 < in.conllu > out.conllu
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from experiments.annotator import GIB, Annotator, Warn
 from experiments.compiled import keep_programs
 from experiments.decoding import DECODERS, Decoding
+from experiments.incoming import Refusal, groups, read
 from experiments.joint_annotator import JointAnnotator, models_in
 from experiments.memory import keep_freed_memory
 from experiments.messages import failed, plain
 from experiments.prediction import Tree
-from experiments.sentences import Sentence, from_words, stream, text_lines, with_tree
-from experiments.shapes import ladder
+from experiments.sentences import Sentence
+from experiments.writing import with_tree
 
-SOURCE = "standard input"
-WORDS_AT_ONCE = 4000
-"""Words that are read before they are parsed: enough to fill batches."""
-LONGEST = ladder()[-1].words
 EPILOG = """""\
 MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
 run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
-multiword tokens, empty nodes and all other columns stay as they are; HEAD and DEPREL are replaced. The output is UTF-8,
-each line ends in a line feed, a byte order mark is dropped, and comments between words move up to the others.
+multiword tokens, empty nodes and all other columns stay as they are, to the byte; HEAD and DEPREL are replaced. DEPREL
+is root where HEAD is 0, and nowhere else. A byte order mark is dropped, comments between words move up to the others,
+and one empty line ends each sentence. Sentences that are wrong are told and left out; the exit status is 1 then.
 """
 
 
@@ -46,7 +45,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="MODEL",
         help="the folder of a model, or of a run; several parse together",
     )
-    made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by spaces")
+    made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by U+0020")
+    made.add_argument(
+        "--strict", action="store_true", help="end at the first sentence that is wrong; else it is left out, and told"
+    )
     made.add_argument(
         "--constraints",
         action="store_true",
@@ -54,7 +56,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--confidence", action="store_true", help="write probabilities (ArcProb, TreeProb) to MISC")
     made.add_argument("--k-best", type=int, default=1, metavar="K", help="the K best trees of each sentence")
-    made.add_argument("--single-root", action="store_true", help="trees in which one word depends on the root")
+    made.add_argument(
+        "--single-root",
+        action=argparse.BooleanOptionalAction,
+        help="trees in which one word depends on the root; default: as it was trained, usually yes",
+    )
     made.add_argument("--decode", choices=DECODERS, default="argmax", help="the best tree, or minimum Bayes risk")
     made.add_argument("--beam", type=int, default=1, metavar="WIDTH", help="runs that a transition parser keeps")
     made.add_argument(
@@ -74,17 +80,18 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
     keep_programs()
     source, sink = source or sys.stdin.buffer, sink or sys.stdout.buffer
     errors = plain(stderr=True)
-    decoding = Decoding(
-        options.decode, options.confidence, options.beam, options.k_best, options.constraints, options.single_root
-    )
+    decoding = Decoding(options.decode, options.confidence, options.beam, options.k_best, options.constraints)
+    refusal = Refusal("parse.py", options.strict)
     try:
         if options.text and options.constraints:
             raise ValueError("--constraints with --text: text has no heads; leave one of them out")
         annotator = annotator_of(options, decoding, lambda text: errors.print(f"parse.py: {text}"))
-        for group in groups(read(source, options)):
-            first = annotator.done + 1
-            for number, (sentence, trees) in enumerate(zip(group, annotator(group), strict=True), first):
-                sink.write(written(number, sentence, trees, decoding).encode())
+        for group in groups(read(source, options.text, options.constraints, refusal), refusal):
+            for sentence, trees in zip(group, annotator(group), strict=True):
+                if trees:
+                    sink.write(written(sentence, trees, decoding).encode())
+                else:
+                    refusal(ValueError(f"{sentence.where}: no tree has the heads it comes with{_roots(sentence)}"))
             sink.flush()
     except BrokenPipeError:
         # Who reads has had enough; nothing more is to be flushed at exit.
@@ -94,7 +101,7 @@ def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None,
         return failed("parse.py", error)
     except KeyboardInterrupt:
         return 130
-    return 0
+    return refusal.status
 
 
 def annotator_of(options: argparse.Namespace, decoding: Decoding, warn: Warn) -> Annotator | JointAnnotator:
@@ -102,46 +109,23 @@ def annotator_of(options: argparse.Namespace, decoding: Decoding, warn: Warn) ->
     if not options.memory >= 0:
         raise ValueError(f"--memory {options.memory}: expected a number of GiB, 0 or more")
     models = models_in(options.model)
+    if options.single_root is not None:
+        roots = {"single_root": options.single_root}
+        models = {name: replace(model, config=replace(model.config, **roots)) for name, model in models.items()}
     if len(models) > 1:
         return JointAnnotator(models, decoding, options.memory * GIB, warn)
     (model,) = models.values()
     return Annotator(model, decoding, options.memory * GIB, warn)
 
 
-def read(source: BinaryIO, options: argparse.Namespace) -> Iterator[Sentence]:
-    """The sentences of the input."""
-    if options.text:
-        return (from_words(words) for line in text_lines(source, SOURCE) if (words := line.split()))
-    return stream(source, SOURCE, "partial" if options.constraints else "none")
+def _roots(sentence: Sentence) -> str:
+    """Why there may be no tree."""
+    roots = int((sentence.heads == 0).sum())
+    return f": HEAD is 0 in {roots} words, and in one of a tree with a single root" if roots > 1 else ""
 
 
-def groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Runs of sentences with about `WORDS_AT_ONCE` words each; what was read before an error comes before the error."""
-    group: list[Sentence] = []
-    try:
-        for number, sentence in enumerate(sentences, start=1):
-            if len(sentence) > LONGEST:
-                raise ValueError(
-                    f"sentence {number} ({sentence.sent_id or 'no sent_id'}) has {len(sentence)} words, and "
-                    f"{LONGEST} are the most that can be parsed: split it (with --text each line is a sentence)"
-                )
-            group.append(sentence)
-            if sum(map(len, group)) >= WORDS_AT_ONCE:
-                yield group
-                group = []
-    except ValueError:
-        yield from [group] * bool(group)
-        raise
-    yield from [group] * bool(group)
-
-
-def written(number: int, sentence: Sentence, trees: Sequence[Tree], decoding: Decoding) -> str:
-    """The sentence as CoNLL-U, once for each tree. Raises ValueError where there is none."""
-    if not trees:
-        one = " with a single root" if decoding.single_root else ""
-        raise ValueError(
-            f"sentence {number} ({sentence.sent_id or 'no sent_id'}): no tree{one} has the heads it comes with"
-        )
+def written(sentence: Sentence, trees: Sequence[Tree], decoding: Decoding) -> str:
+    """The sentence as CoNLL-U, once for each tree."""
     return "".join(
         with_tree(
             sentence,

@@ -31,6 +31,8 @@ class Parser(Protocol):
     """How to score sentences, what to train for and by what loss, and how to find trees."""
 
     projective: bool
+    learns_parts: bool
+    """Whether it learns from trees of which some heads are known."""
     growth: float
     """The power of the length with which the time of a batch grows."""
 
@@ -38,7 +40,7 @@ class Parser(Protocol):
         """The module that makes scores of vectors `[B, n+2, states]` and lengths `[B]` (and of `rngs` in training)."""
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
-        """The trees that it can learn: the sentences' own, or the nearest of its class."""
+        """The trees that it can learn: the sentences' own, or the nearest of its class; -1 where no head is known."""
 
     def targets(self, trees: Heads) -> Targets:
         """For `loss`, where these are the sentences' trees."""
@@ -49,13 +51,13 @@ class Parser(Protocol):
     def check(self, decoding: Decoding) -> None:
         """Raise ValueError for what it cannot be asked."""
 
-    def decoder(self, single_root: bool = False) -> Decoder:
+    def decoder(self) -> Decoder:
         """What finds trees by the scores."""
 
     def memory(self, words: int, decoding: Decoding) -> int:
         """About how many bytes it takes to find the trees of a sentence."""
 
-    def cheaper(self, single_root: bool = False) -> Cheaper | None:
+    def cheaper(self) -> Cheaper | None:
         """What takes less, if anything does."""
 
 
@@ -107,12 +109,12 @@ def _check_members(config: Config, decoding: Decoding) -> None:
         )
 
 
-NOT_LIFTED = ("--confidence", "--k-best", "--constraints", "--single-root")
+NOT_LIFTED = ("--confidence", "--k-best", "--constraints")
 
 
 def _parser(config: Config) -> Parser:
     if config.parser in SYSTEMS:
-        return TransitionParser(config.parser, config.features or 4, config.oracle, config.loss)
+        return TransitionParser(config.parser, config.features or 4, config.oracle, config.loss, config.single_root)
     for option in ("features", "oracle"):
         if getattr(config, option) is not None:
             raise ValueError(
@@ -120,4 +122,4 @@ def _parser(config: Config) -> Parser:
             )
     if config.parser not in CHARTS:
         raise ValueError(f"there is no parser {config.parser!r}: it is one of {', '.join(PARSERS)}")
-    return ChartParser(CHARTS[config.parser], config.loss)
+    return ChartParser(CHARTS[config.parser], config.loss, config.single_root)

@@ -74,7 +74,7 @@ class Predictor:
             return states, select(model.scorer(states, batch.lengths))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
-            return jnp.argmax(nnx.merge(graph, parameters).labeler(states, jnp.maximum(heads, 0)), axis=-1)
+            return jnp.argmax(nnx.merge(graph, parameters).labeler(states, heads), axis=-1)
 
         self.score, self.label = Compiled(score), Compiled(label)
 
@@ -101,8 +101,7 @@ class Predictor:
         confidences = _confidences(batch, decoded)
         trees = rows(batch, np.asarray(decoded.heads))
         for (place, heads), (_, relations) in zip(trees, rows(batch, labels), strict=True):
-            deprels = tuple(self.vocabulary.deprels[relation] for relation in relations)
-            yield place, Tree(heads, deprels, confidences.get(place))
+            yield place, Tree(heads, self.vocabulary.relations(heads, relations), confidences.get(place))
 
     @property
     def compiling(self) -> float:

@@ -175,9 +175,9 @@ def _uas(metrics: dict[str, float]) -> float:
 def read_log(folder: Path) -> list[dict[str, Any]]:
     """An entry for each evaluation of the run in a folder, which is left as it is."""
     path = folder / "log.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
     try:
-        entries = [json.loads(line) for line in lines]
+        entries = [json.loads(line) for line in lines if line]
     except ValueError as error:
         raise ValueError(f"{path} is damaged ({error}): delete the lines that are not JSON") from None
     for number, entry in enumerate(entries, start=1):

@@ -129,7 +129,7 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
         labels = rows(batch, np.asarray(predictor.label(parameters, states, found)))
         for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
             heads[place] = tree
-            deprels[place] = tuple(predictor.vocabulary.deprels[relation] for relation in relations)
+            deprels[place] = predictor.vocabulary.relations(tree, relations)
     return Predictions(heads, deprels), total / len(sentences), predictor.scoring - before + decode.spent
 
 

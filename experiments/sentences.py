@@ -1,36 +1,39 @@
-"""Sentences of CoNLL-U files: reading them with their trees, and writing predicted trees into them."""
+"""Sentences of CoNLL-U files, and of text: reading them, with their trees."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, starmap
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
 from unicodedata import normalize
 
-import conllu
 import numpy as np
-from conllu.parser import DEFAULT_FIELDS
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from experiments.conllu_problems import Trees, known_head, problems
-from experiments.files import write_whole
+from experiments.conllu_problems import Trees, known_head, problems, words_of
 
 Heads = list[NDArray[np.int32]]
 """A tree for each sentence, `[n]`."""
+Refuse = Callable[[ValueError], None]
+"""Is told what is wrong with a sentence that is left out."""
+BYTE_ORDER_MARK = "\ufeff".encode()
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
     """A sentence of syntactic words and its tree.
 
-    `tokens` (with multiword tokens and empty nodes) and `comments` keep what the file says, so that it can be written
-    again; the other fields have one entry a syntactic word, `heads` being int32[n] with values in 0..n and 0 the root,
-    -1 where none was read. `forms` are in Unicode's normal form C, so that equal words are equal.
+    `lines` are what the file says, with multiword tokens, empty nodes and comments, so that it can be written again;
+    `source`, `number` and `first_line` say where. The other fields have one entry a syntactic word, `heads` being
+    int32[n] with values in 0..n and 0 the root, -1 where none was read. `forms` are in Unicode's normal form C, so that
+    equal words are equal.
     """
 
-    tokens: conllu.TokenList
-    comments: tuple[str, ...]
+    source: str
+    number: int
+    first_line: int
+    lines: tuple[str, ...]
     forms: tuple[str, ...]
     lemmas: tuple[str, ...]
     upos: tuple[str, ...]
@@ -38,6 +41,7 @@ class Sentence:
     feats: tuple[str, ...]
     heads: NDArray[np.int32]
     deprels: tuple[str, ...]
+    misc: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -48,141 +52,148 @@ class Sentence:
         return list(zip(self.forms, self.upos, strict=True))
 
     @property
+    def comments(self) -> tuple[str, ...]:
+        """Its lines that begin with #."""
+        return tuple(line.removesuffix("\r") for line in self.lines if line.startswith("#"))
+
+    @property
     def sent_id(self) -> str:
         """What the comment of this name says, or nothing."""
-        found = (re.fullmatch(r"#\s*sent_id\s*=\s*(.*?)\s*", comment) for comment in self.comments)
-        return next((match[1] for match in found if match), "")
+        return sent_id(self.comments)
+
+    @property
+    def where(self) -> str:
+        """Its file, line, number and sent_id, for errors."""
+        return where(self.source, self.first_line, self.number, self.comments)
+
+    def at(self, word: int) -> str:
+        """The place of a word, counted from 0, for errors."""
+        return where(self.source, self.line_of(word), self.number, self.comments) + f", word {word + 1}"
+
+    def line_of(self, word: int) -> int:
+        """The line of a word, counted from 0, in the file."""
+        return self.first_line + words_of(self.lines)[word][0]
 
 
-def read(path: str | Path) -> list[Sentence]:
+def sent_id(lines: Iterable[str]) -> str:
+    """What the comment `# sent_id = ..` says, or nothing.
+
+    Example:
+        >>> sent_id(["# text = ik", "# sent_id = corpus.txt:100:17"])
+        'corpus.txt:100:17'
+    """
+    found = (re.fullmatch(r"#[ \t]*sent_id[ \t]*=[ \t]*(.*?)[ \t]*", line, re.DOTALL) for line in lines)
+    return next((match[1] for match in found if match), "")
+
+
+def where(source: str, line: int, number: int, lines: Iterable[str]) -> str:
+    """The place of a sentence, or of a line in it."""
+    name = sent_id(lines)
+    return f"{source}, line {line}, sentence {number} ({f'sent_id = {name}' if name else 'no sent_id'})"
+
+
+def read(path: str | Path, trees: Trees = "whole") -> list[Sentence]:
     """The sentences of a CoNLL-U file, of which there is at least one.
 
     Lines that do not have ten columns or are not UTF-8, words out of order, heads that are missing, out of range or
-    form a cycle raise ValueError with the file, the line and the sentence. A byte order mark and carriage returns at
-    the ends of lines are skipped; trees may have several roots.
+    form a cycle raise ValueError with the file, the line and the sentence. A byte order mark is skipped; trees may have
+    several roots.
     """
     with open(path, "rb") as file:
-        sentences = list(stream(file, str(path)))
+        sentences = list(stream(file, str(path), trees))
     if not sentences:
         raise ValueError(f"{path}, line 1: no sentences in this file")
     return sentences
 
 
-def stream(lines: Iterable[bytes], source: str, trees: Trees = "whole") -> Iterator[Sentence]:
+def stream(
+    lines: Iterable[bytes], source: str, trees: Trees = "whole", refuse: Refuse | None = None
+) -> Iterator[Sentence]:
     """The sentences of CoNLL-U, one after the other, with what is to be read of their trees; errors as in `read`.
+
+    Where `refuse` is given, it is told the error, and the sentence is left out.
 
     Example:
         >>> lines = [b"1\\tik\\t_\\t_\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n", b"2\\tim\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"]
         >>> [sentence.heads.tolist() for sentence in stream(lines, "two words", "partial")]
         [[2, -1]]
     """
-    for number, block in enumerate(_blocks(text_lines(lines, source)), start=1):
-        yield _sentence(source, number, *block, trees)
+    blocks = enumerate(_blocks(_lines(lines)), start=1)
+    return _made((partial(_sentence, source, number, *block, trees) for number, block in blocks), refuse)
 
 
-def from_words(words: Sequence[str]) -> Sentence:
-    """A sentence of these words, of which nothing else is known.
+def from_text(lines: Iterable[bytes], source: str, refuse: Refuse | None = None) -> Iterator[Sentence]:
+    """A sentence for each line that has words, which U+0020 separates; errors and `refuse` as in `stream`.
 
     Example:
-        >>> from_words(["ik", "im"]).comments
-        ('# text = ik im',)
+        >>> [(sentence.forms, sentence.comments) for sentence in from_text([b"ik  im\\n", b"\\n"], "text")]
+        [(('ik', 'im'), ('# text = ik im',))]
     """
-    rows = ["\t".join([str(number), word, *"_" * 8]) for number, word in enumerate(words, start=1)]
-    return _sentence("text", 1, 1, [f"# text = {' '.join(words)}", *rows], "none")
+    split = ((line, [word for word in text.removesuffix("\r").split(" ") if word]) for line, text in _lines(lines))
+    filled = enumerate(((line, words) for line, words in split if words), start=1)
+    return _made((partial(_of_words, source, number, line, words) for number, (line, words) in filled), refuse)
 
 
-def write_predictions(
-    path: str | Path,
-    sentences: Sequence[Sentence],
-    heads: Sequence[ArrayLike],
-    deprels: Sequence[Sequence[str]],
-    misc: Sequence[Sequence[Mapping[str, str]]] | None = None,
-) -> None:
-    """Write `sentences` with these heads and relations as CoNLL-U, and with entries `misc` in the last column.
-
-    Comments, multiword tokens, empty nodes and all other columns stay. `heads[s]`, `deprels[s]` and `misc[s]` have one
-    entry a word of `sentences[s]`. Raises ValueError where they do not fit; then, or when anything fails, nothing is
-    written.
-    """
-    entries = [None] * len(sentences) if misc is None else misc
-    text = "".join(starmap(with_tree, zip(sentences, heads, deprels, entries, strict=True)))
-    write_whole(path, text)
-
-
-def text_lines(lines: Iterable[bytes], source: str) -> Iterator[str]:
-    """The lines as text, without what ends them and without a byte order mark. Raises ValueError if not UTF-8."""
-    for number, line in enumerate(lines, start=1):
+def _made(thunks: Iterable[Callable[[], Sentence]], refuse: Refuse | None) -> Iterator[Sentence]:
+    for thunk in thunks:
         try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{source}, line {number}: not UTF-8 ({error.reason}): {line!r}") from None
+            sentence = thunk()
+        except ValueError as error:
+            if refuse is None:
+                raise
+            refuse(error)
+        else:
+            yield sentence
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+    """Their numbers, and their text, in which surrogates stand for bytes that are not UTF-8."""
+    for number, line in enumerate(lines, start=1):
+        line = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+        yield number, line.removesuffix(b"\n").decode("utf-8", "surrogateescape")
+
+
+def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """The number of the first line, and the lines, of every run of lines that are not blank."""
     block: list[str] = []
-    number = 0
-    for number, line in enumerate(chain(lines, [""]), start=1):
-        if line.strip():
+    first = 0
+    for number, line in chain(lines, [(0, "")]):
+        if line.removesuffix("\r").strip(" "):
+            first = first if block else number
             block.append(line)
         elif block:
-            yield number - len(block), block
+            yield first, block
             block = []
 
 
-def _sentence(source: str, number: int, first_line: int, lines: list[str], trees: Trees) -> Sentence:
-    for offset, problem in problems(lines, trees):
-        name = next((line[1:].strip() for line in lines if re.match(r"#\s*sent_id\b", line)), "no sent_id")
-        raise ValueError(f"{source}, line {first_line + offset}, sentence {number} ({name}): {problem}")
-    rows = "\n".join(line for line in lines if not line.startswith("#"))
-    tokens = conllu.parse(rows, field_parsers=_VERBATIM)[0]
-    words = [token for token in tokens if isinstance(token["id"], int)]
-    columns = {field: tuple(word[field] for word in words) for field in DEFAULT_FIELDS}
-    return Sentence(
-        tokens,
-        comments=tuple(line for line in lines if line.startswith("#")),
-        forms=tuple(normalize("NFC", form) for form in columns["form"]),
-        lemmas=columns["lemma"],
-        upos=columns["upos"],
-        xpos=columns["xpos"],
-        feats=columns["feats"],
-        heads=np.array([-1 if trees == "none" else known_head(head) for head in columns["head"]], np.int32),
-        deprels=columns["deprel"],
+def _of_words(source: str, number: int, line: int, words: Sequence[str]) -> Sentence:
+    if bad := next((word for word in words if "\t" in word), None):
+        place = where(source, line, number, ())
+        raise ValueError(f"{place}: a TAB in the word {bad!r}; spaces (U+0020) separate words")
+    rows = ["\t".join([str(place), word, *"_" * 8]) for place, word in enumerate(words, start=1)]
+    for _, problem in problems(rows, "none"):
+        raise ValueError(f"{where(source, line, number, ())}: {problem}")
+    return _sentence(source, number, line, [f"# text = {' '.join(words)}", *rows], "none")
+
+
+def _sentence(source: str, number: int, first_line: int, lines: Sequence[str], trees: Trees) -> Sentence:
+    bare = [line.removesuffix("\r") for line in lines]
+    for offset, problem in problems(bare, trees):
+        raise ValueError(f"{where(source, first_line + offset, number, bare)}: {problem}")
+    _, forms, lemmas, upos, xpos, feats, heads, deprels, _, misc = zip(
+        *(columns for _, columns in words_of(bare)), strict=True
     )
-
-
-def _same(columns: list[str], index: int) -> str:
-    return columns[index]
-
-
-# Parsed features and dependencies do not always come out as they went in; the text itself does.
-_VERBATIM: dict[str, Callable[[list[str], int], Any]] = {field: _same for field in DEFAULT_FIELDS if field != "id"}
-
-
-def with_tree(
-    sentence: Sentence,
-    heads: ArrayLike,
-    deprels: Iterable[str],
-    misc: Sequence[Mapping[str, str]] | None = None,
-    comments: Sequence[str] = (),
-) -> str:
-    """The sentence as CoNLL-U with this tree, with more comments behind its own; see `write_predictions`."""
-    misc = [{}] * len(sentence) if misc is None else misc
-    heads, deprels = np.asarray(heads), list(deprels)
-    n = len(sentence)
-    if heads.shape != (n,) or len(deprels) != n or len(misc) != n:
-        came = f"heads {heads.shape}, {len(deprels)} relations and {len(misc)} entries of MISC"
-        raise ValueError(f"{n} words, but {came}: {' '.join(sentence.forms)}")
-    if heads.min() < 0 or heads.max() > n:
-        raise ValueError(f"heads {heads.tolist()} are not all in 0..{n}: {' '.join(sentence.forms)}")
-    predicted = zip(heads.tolist(), deprels, misc, strict=True)
-    tokens = [
-        _relinked(token, *next(predicted)) if isinstance(token["id"], int) else token for token in sentence.tokens
-    ]
-    return "".join(f"{comment}\n" for comment in (*sentence.comments, *comments)) + conllu.TokenList(tokens).serialize()
-
-
-def _relinked(token: conllu.Token, head: int, deprel: str, misc: Mapping[str, str]) -> conllu.Token:
-    kept = [entry for entry in token["misc"].split("|") if entry != "_" and entry.split("=")[0] not in misc]
-    entries = [*kept, *(f"{name}={value}" for name, value in misc.items())] if misc else [token["misc"]]
-    return conllu.Token(token, head=head, deprel=deprel, misc="|".join(entries))
+    return Sentence(
+        source,
+        number,
+        first_line,
+        tuple(lines),
+        tuple(normalize("NFC", form) for form in forms),
+        lemmas,
+        upos,
+        xpos,
+        feats,
+        np.array([-1 if trees == "none" else known_head(head) for head in heads], np.int32),
+        deprels,
+        misc,
+    )

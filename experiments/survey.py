@@ -14,6 +14,7 @@ from experiments.messages import failed, print_table
 from experiments.sentences import Sentence, read
 from experiments.tables import as_csv, markdown, shown
 from experiments.treebank import VARIABLE, find_treebank
+from experiments.visible import visible
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -99,7 +100,7 @@ def named(paths: Iterable[Path]) -> dict[str, Path]:
     files = {os.path.abspath(path): path for path in paths}
     parts = [Path(place).with_suffix("").parts[1:] for place in files]
     for depth in range(1, max(map(len, parts), default=1) + 1):
-        names = ["-".join(own[-depth:]) for own in parts]
+        names = [visible("-".join(own[-depth:])) for own in parts]
         if len(set(names)) == len(names):
             return dict(zip(names, files.values(), strict=True))
     told = ", ".join(map(str, files.values()))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
@@ -16,8 +17,13 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool
         | --- | --: |
         | mst | 84.74 |
     """
+    escaped = [[MARKS.sub(r"\\\g<0>", cell) for cell in row] for row in (header, *rows)]
     rule = ["---", *["--:" if numbers else "---"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
+    return "\n".join("| " + " | ".join(row) + " |" for row in (escaped[0], rule, *escaped[1:]))
+
+
+MARKS = re.compile(r"[\\`*\[\]<>|~&]|(?<!\w)_|_(?!\w)")
+"""What could be markup in a cell; an underscore within a word is none."""
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 
-from experiments.chart_parsers import EISNER, MH4
+from experiments.chart_parsers import ALL, EISNER, MH4
 from experiments.compiled import Compiled
 from experiments.config import Config
 from experiments.corpus import nearest_trees
@@ -17,6 +18,7 @@ from experiments.transition_scorer import TransitionScorer, TransitionScores
 from experiments.transition_targets import Exploration, Explorations, Runs
 from experiments.vocabulary import Vocabulary
 from structdep import transitions as tr
+from structdep.systems import System
 
 SYSTEMS = {
     "greedy-mh4": tr.mh4(),
@@ -29,7 +31,7 @@ DYNAMIC = ("greedy-mh3", "greedy-eager", "swap-hybrid")
 """The parsers whose systems have dynamic oracles (static in swaps)."""
 PLACES = {2: ("s0", "b0"), 3: ("s1", "s0", "b0"), 4: ("s2", "s1", "s0", "b0")}
 """What the scorer sees, by the number of vectors."""
-CLASSES = {"projective": EISNER, "MH_4": MH4}
+CLASSES: dict[str, System] = {"projective": EISNER, "MH_4": MH4, "single-root": ALL, "all": ALL}
 LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": tr.losses.hinge, "nll": tr.losses.nll}
 
 
@@ -42,7 +44,11 @@ class TransitionParser:
         ValueError: features, or an oracle, that it has not.
     """
 
-    def __init__(self, name: str, features: int = 4, oracle: str | None = None, loss: str = "hinge") -> None:
+    learns_parts = False
+
+    def __init__(
+        self, name: str, features: int = 4, oracle: str | None = None, loss: str = "hinge", one_root: bool = True
+    ) -> None:
         if features not in PLACES:
             raise ValueError(f"--features {features}: a transition parser sees 2, 3 or 4 vectors, of {PLACES[4]}")
         if oracle == "dynamic" and name not in DYNAMIC:
@@ -50,6 +56,7 @@ class TransitionParser:
                 f"--oracle dynamic: {name} has none, {', '.join(DYNAMIC)} have one; "
                 "write --oracle static, or leave it out"
             )
+        self.one_root = one_root
         self.system, self.places, self.sequence_loss = SYSTEMS[name], PLACES[features], LOSSES[loss]
         self.explores = name in DYNAMIC if oracle is None else oracle == "dynamic"
         self.oracle = (tr.dynamic_oracle if self.explores else tr.static_oracle)(self.system)
@@ -60,9 +67,8 @@ class TransitionParser:
         return TransitionScorer(self.places, moves, config.states, hidden, config.state_dropout, rngs=rngs)
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
-        if self.system.trees not in CLASSES:
-            return [sentence.heads for sentence in sentences]
-        return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees])
+        one_root = self.one_root or self.system.trees == "single-root"
+        return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees], one_root)
 
     def targets(self, trees: Heads) -> Runs | Explorations:
         return (Explorations if self.explores else Runs)(self.oracle, trees)
@@ -78,10 +84,7 @@ class TransitionParser:
         return tr.explore(self.oracle, fixed, target.gold, rngs.dropout(), target.steps)
 
     def check(self, decoding: Decoding) -> None:
-        asked = decoding.of_charts
-        if self.system.trees == "single-root" and "--single-root" in asked:
-            asked.remove("--single-root")
-        if asked:
+        if asked := decoding.of_charts:
             raise ValueError(
                 f"{' and '.join(asked)}: that takes a search of all trees, which {self.system.name} does not make; "
                 "leave it out, or write a --parser with a chart, such as mh3 or mh4-hybrid"
@@ -89,21 +92,21 @@ class TransitionParser:
         if decoding.beam < 1:
             raise ValueError(f"--beam {decoding.beam}: a beam keeps at least 1 run")
 
-    def decoder(self, single_root: bool = False) -> "TransitionDecoder":
-        return TransitionDecoder(self.system)
+    def decoder(self) -> "TransitionDecoder":
+        return TransitionDecoder(self.system, self.one_root)
 
     def memory(self, words: int, decoding: Decoding) -> int:
         return 0
 
-    def cheaper(self, single_root: bool = False) -> Cheaper | None:
+    def cheaper(self) -> Cheaper | None:
         return None
 
 
 class TransitionDecoder:
-    """Greedy parsing, and beams."""
+    """Greedy parsing, and beams; with `one_root`, other words below the root are hung on the first of them."""
 
-    def __init__(self, system: tr.TransitionSystem) -> None:
-        self.system = system
+    def __init__(self, system: tr.TransitionSystem, one_root: bool) -> None:
+        self.system, self.one_root = system, one_root
         self.searches: dict[int, Compiled] = {}
 
     def __call__(
@@ -111,7 +114,7 @@ class TransitionDecoder:
     ) -> list[Decoded]:
         width = decoding.beam
         if width not in self.searches:
-            self.searches[width] = Compiled(partial(_heads, self.system, width))
+            self.searches[width] = Compiled(partial(_heads, self.system, width, self.one_root))
         return [Decoded(self.searches[width](scores, lengths))]
 
     @property
@@ -119,7 +122,19 @@ class TransitionDecoder:
         return tuple(self.searches.values())
 
 
-def _heads(system: tr.TransitionSystem, width: int, scores: TransitionScores, lengths: Any) -> jax.Array:
+def _heads(
+    system: tr.TransitionSystem, width: int, one_root: bool, scores: TransitionScores, lengths: Any
+) -> jax.Array:
     if width == 1:
-        return tr.greedy(system, scores, lengths, scores.words).heads
-    return tr.beam_search(system, scores, lengths, scores.words, width, normalize=True).heads
+        heads = tr.greedy(system, scores, lengths, scores.words).heads
+    else:
+        heads = tr.beam_search(system, scores, lengths, scores.words, width, normalize=True).heads
+    return _with_one_root(heads, lengths) if one_root else heads
+
+
+def _with_one_root(heads: jax.Array, lengths: jax.Array) -> jax.Array:
+    """A projective tree stays projective."""
+    word = jnp.arange(heads.shape[-1])
+    first = jnp.argmax(heads == 0, axis=-1, keepdims=True)
+    is_other = (heads == 0) & (word != first) & (word < jnp.asarray(lengths)[:, None])
+    return jnp.where(is_other, first + 1, heads).astype(heads.dtype)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.sentences import Sentence, read, write_predictions
+from experiments.sentences import Sentence, read
+from experiments.writing import write_predictions
 
 __all__ = ["VARIABLE", "Sentence", "Treebank", "find_treebank", "read", "write_predictions"]
 

@@ -33,6 +33,7 @@ CHOICES = (
     "features",
     "oracle",
     "pseudo_projective",
+    "single_root",
     "tags",
     "start",
     "seed",
@@ -72,6 +73,12 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument(
         "--pseudo-projective", choices=SCHEMES, help="train on lifted arcs, and lower them after parsing"
+    )
+    model.add_argument(
+        "--single-root",
+        action=argparse.BooleanOptionalAction,
+        default=DEFAULTS.single_root,
+        help="learn and find trees in which one word depends on the root, as in UD; default: yes",
     )
     model.add_argument(
         "--tags",

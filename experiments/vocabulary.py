@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from experiments.relations import OTHER, ROOT, fitted, is_root
 from experiments.sentences import Sentence
 
 PADDING, UNKNOWN = 0, 1
@@ -19,7 +20,7 @@ class Vocabulary:
 
     `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos`, `xpos`
     (language-specific tag and features, joined) and `lemmas` are classes to predict: only what training has; a value
-    that it lacks is numbered -1, which equals no prediction.
+    that it lacks is numbered -1, which equals no prediction. A relation _ is not known.
 
     Example:
         >>> words, characters, tags = (*RESERVED, "ik"), (*RESERVED, "i", "k"), ("Pp|Case=Acc", "Pp|Case=Nom")
@@ -44,7 +45,7 @@ class Vocabulary:
         return cls(
             words=RESERVED + _sorted(form for form, count in counts.items() if count >= min_count),
             characters=RESERVED + _sorted(character for form in counts for character in form),
-            deprels=_sorted(deprel for sentence in sentences for deprel in sentence.deprels),
+            deprels=_relations(sentences),
             upos=_sorted(tag for sentence in sentences for tag in sentence.upos),
             xpos=_sorted(tag for sentence in sentences for tag in full_tags(sentence)),
             lemmas=_sorted(lemma for sentence in sentences for lemma in sentence.lemmas),
@@ -68,6 +69,10 @@ class Vocabulary:
 
     def deprel(self, deprel: str) -> int:
         return self._numbers["deprels"].get(deprel, UNSEEN)
+
+    def relations(self, heads: Iterable[int], numbers: Iterable[int]) -> tuple[str, ...]:
+        """The names of words' relations, which fit their heads."""
+        return fitted(heads, [self.deprels[number] for number in numbers])
 
     def upos_tag(self, tag: str) -> int:
         return self._numbers["upos"].get(tag, UNSEEN)
@@ -100,6 +105,13 @@ def full_tags(sentence: Sentence) -> tuple[str, ...]:
     These are the finer of the two tagsets that the encoder learns to predict.
     """
     return tuple(f"{xpos}|{feats}" for xpos, feats in zip(sentence.xpos, sentence.feats, strict=True))
+
+
+def _relations(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """Those that are known, and what stands for `root`, or for the others, where there is none."""
+    known = {deprel for sentence in sentences for deprel in sentence.deprels if deprel != "_"}
+    missing = {name for name in (ROOT, OTHER) if is_root(name) not in map(is_root, known)}
+    return _sorted(known | missing)
 
 
 def _sorted(entries: Iterable[str]) -> tuple[str, ...]:

@@ -37,7 +37,8 @@ def treebank(folder: str) -> Treebank:
 def losses(devices: int) -> list[float]:
     """Of the steps of an epoch."""
     with TemporaryDirectory() as folder:
-        parser, corpus = parser_of(CONFIG), Corpus.of(treebank(folder), CONFIG)
+        parser = parser_of(CONFIG)
+        corpus = Corpus.of(treebank(folder), CONFIG, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(CONFIG, corpus, parser, trees, Devices(devices))
     state, found = trainer.devices.copied(trainer.start()), []

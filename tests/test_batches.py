@@ -10,7 +10,7 @@ import pytest
 
 from experiments.batches import Batch, batches, padding_share, shortened
 from experiments.demo_treebank import write_demo_treebank
-from experiments.sentences import from_words
+from experiments.sentences import from_text
 from experiments.shapes import plan, round_up
 from experiments.treebank import Sentence, read
 from experiments.vocabulary import RESERVED, Vocabulary, full_tags
@@ -126,7 +126,8 @@ def test_long_sentences_are_in_small_batches(long_tailed: list[Sentence]) -> Non
 
 def test_a_shape_has_room_for_other_sentences_of_its_length() -> None:
     """Of which each word may be another, as when subtrees are grafted."""
-    same, other = from_words(["a"] * 40), from_words([str(number) for number in range(40)])
+    texts = (" ".join(words).encode() for words in (["a"] * 40, map(str, range(40))))
+    same, other = from_text(texts, "two sentences")
     shapes = plan([same], words_per_batch=1)
     (batch,) = batches([other], Vocabulary.of([same]), shapes=shapes)
     assert len(set(batch.word_types[0].tolist())) == 40

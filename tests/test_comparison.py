@@ -11,7 +11,8 @@ import pytest
 from experiments import compare
 from experiments.conll18 import CONTENT, METRICS, outcomes, percentages
 from experiments.demo_treebank import write_demo_treebank
-from experiments.sentences import Sentence, read, write_predictions
+from experiments.sentences import Sentence, read
+from experiments.writing import write_predictions
 
 FUNCTIONAL = ("aux", "case", "cc", "clf", "cop", "det", "mark", "punct")
 """All other universal relations than those of content words (Nivre et al., 2020)."""

@@ -10,6 +10,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from experiments import draw, report
 from experiments.config import Config
@@ -17,8 +20,14 @@ from experiments.demo_treebank import write_demo_treebank
 from experiments.diagram_svg import COLORS, svg
 from experiments.diagram_text import text
 from experiments.diagrams import Arc, arcs_of, compared, legend, levels, likely
-from experiments.sentences import Sentence, read, write_predictions
+from experiments.figures import svg_of
+from experiments.messages import plain
+from experiments.page import write_page
+from experiments.sentences import Sentence, read
+from experiments.tables import markdown
 from experiments.treebank import Treebank
+from experiments.visible import visible
+from experiments.writing import write_predictions
 from structdep.trees import all_trees, is_projective
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,6 +113,57 @@ def test_terminal_tells_missed_arcs_and_aligns_wide_letters() -> None:
     drawn = text(["本", "ab"], compared(arcs([0, 1]), arcs([2, 0]))).plain.splitlines()
     assert drawn[1].endswith("gold 2 r1") and drawn[2].endswith("gold 0 r2")
     assert drawn[1].startswith("1 本   r1") and drawn[2].startswith("2 ab   r2")
+
+
+ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+ODD = [
+    "<b>&\x00",
+    "\x1b[31m",
+    "[red]:100:",
+    "\u202eabc",
+    "\ufffe\uffff",
+    "]]>",
+    "-->",
+    "\u2028",
+    "$x^2$",
+    "e\u0301",
+    "\u05e9",
+]
+
+
+@given(
+    st.lists(
+        st.tuples(st.one_of(ANY, st.sampled_from(ODD)), st.one_of(ANY, st.sampled_from(ODD))), min_size=1, max_size=4
+    )
+)
+def test_any_text_is_drawn_as_it_is(words: list[tuple[str, str]]) -> None:
+    """Or by its escapes, where it would not be seen."""
+    drawn = [Arc(word - 1, word, label) for word, (_, label) in enumerate(words, start=1)]
+    page = ElementTree.fromstring(svg([[form, label] for form, label in words], drawn, words[0][0]))
+    texts = [node.text for node in page.iter(f"{SVG}text")]
+    assert texts[0] == "root" and texts[1 : 1 + 2 * len(words)] == [visible(part) for word in words for part in word]
+    assert {visible(label) for _, label in words} <= set(texts[1 + 2 * len(words) :])
+    lines = text([form for form, _ in words], drawn).plain.split("\n")
+    assert len(lines) == 1 + len(words)
+    for number, (line, (form, label)) in enumerate(zip(lines[1:], words, strict=True), start=1):
+        assert line.startswith(f"{number} {visible(form)}") and visible(label) in line
+
+
+@given(ANY)
+def test_any_text_is_printed_as_it_is(words: str) -> None:
+    console = plain()
+    with console.capture() as captured:
+        console.print(words)
+    assert captured.get() == visible(words) + "\n"
+
+
+def test_names_are_no_markup_of_markdown_or_formulas() -> None:
+    name = r"*a*|<b>_c_ got_proiel `d` [e](f) \\g"
+    row = markdown(("name",), [(name,)]).splitlines()[-1]
+    assert row == r"| \*a\*\|\<b\>\_c\_ got_proiel \`d\` \[e\](f) \\\\g |"
+    figure = Figure()
+    figure.text(0, 0, "$x^2 and $y_")
+    assert "$x^2 and $y_" in svg_of(figure)
 
 
 @pytest.fixture(scope="module")
@@ -246,3 +306,14 @@ def test_damaged_logs_are_named_and_empty_ones_left_out(run: Path, capsys: pytes
     path.write_text("")
     assert report.main([str(run)]) == 0
     assert "<h2>Training</h2>" not in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_pages_of_odd_names_are_well_formed(run: Path, treebank: Treebank) -> None:
+    whole = (run / "dev.conllu").read_text(encoding="utf-8")
+    (run / "dev.conllu").write_text(
+        whole.replace("\tnsubj\t", "\t<b>\x07\ufffe\t").replace("sent_id = ", "sent_id = <i>\x01:100:"),
+        encoding="utf-8",
+    )
+    content = write_page(run, "", {"dev": read(treebank.dev)}).read_text(encoding="utf-8")
+    page = ElementTree.fromstring(content.removeprefix("<!DOCTYPE html>"))
+    assert r"<b>\x07\ufffe" in set(page.itertext()) and "(<i>\\x01:100:demo-dev-" in "".join(page.itertext())

@@ -8,17 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import conllu
 import jax
 import numpy as np
 import pytest
 from flax import nnx
-from numpy.typing import NDArray
 from training_cases import TINY, experiment, losses, small_treebank
 
 from experiments import demo, ud
 from experiments.chart_parsers import CHARTS, ChartParser
-from experiments.compiled import Compiled
+from experiments.compiled import Compiled, keep_programs
 from experiments.config import Config
 from experiments.corpus import nearest_trees
 from experiments.decoding import Decoding
@@ -254,29 +252,20 @@ def test_decoding_by_risk_and_with_confidence(
     best = made.report(Decoding(confidence=True))
     sums = {}
     for ending, report in (("", best), ("-mbr", risk)):
-        words = [
-            word
-            for sentence in conllu.parse_incr((folder / f"dev{ending}.conllu").open(encoding="utf-8"))
-            for word in sentence
-            if isinstance(word["id"], int)
-        ]
-        arcs = np.array([float(word["misc"]["ArcProb"]) for word in words])
-        trees = [float(word["misc"]["TreeProb"]) for word in words if word["id"] == 1]
+        found = read(folder / f"dev{ending}.conllu")
+        misc = [[dict(re.findall(r"(\w+Prob)=([^|]+)", word)) for word in sentence.misc] for sentence in found]
+        arcs = np.array([float(word["ArcProb"]) for words in misc for word in words])
+        trees = [float(first["TreeProb"]) for first, *_ in misc]
+        starts = np.cumsum([0, *map(len, misc)])[:-1]
         assert len(trees) == 15 and (0 <= arcs).all() and (arcs <= 1).all() and max(trees) <= 1
-        assert all(tree <= least + 1e-4 for tree, least in zip(trees, _least(words, arcs), strict=True))
+        assert all(tree <= least + 1e-4 for tree, least in zip(trees, np.minimum.reduceat(arcs, starts), strict=True))
         calibration = report.calibrations["dev"]
-        assert calibration.words.sum() == len(words)
+        assert calibration.words.sum() == len(arcs)
         np.testing.assert_allclose(np.nansum(calibration.words * calibration.probability), arcs.sum(), rtol=1e-3)
         assert f"error: {100 * calibration.error:.2f} %" in (folder / f"report{ending}.md").read_text(encoding="utf-8")
         assert (folder / f"calibration{ending}.svg").read_text(encoding="utf-8").startswith("<?xml")
         sums[ending] = arcs.sum()
     assert sums["-mbr"] >= sums[""] - 1e-2
-
-
-def _least(words: list[conllu.Token], arcs: NDArray[np.float64]) -> list[float]:
-    """The least probability of an arc in each sentence, above that of its tree."""
-    starts = [place for place, word in enumerate(words) if word["id"] == 1]
-    return np.minimum.reduceat(arcs, starts).tolist()
 
 
 @pytest.mark.parametrize("parser", ["eisner", "mh3", pytest.param("mh4-hybrid", marks=pytest.mark.slow)])
@@ -289,7 +278,9 @@ def test_probabilities_of_decoded_trees(parser: str) -> None:
         name: rng.normal(size=(batch, size, size)).astype(np.float32) for names in pairs.values() for name in names
     }
     lengths = np.array([3, 2], np.int32)
-    (decoded,) = ChartParser(CHARTS[parser], "nll").decoder()(tables, lengths, Decoding(confidence=True))
+    (decoded,) = ChartParser(CHARTS[parser], "nll", one_root=False).decoder()(
+        tables, lengths, Decoding(confidence=True)
+    )
     assert decoded.arcs is not None and decoded.trees is not None
     for row, length in enumerate(lengths.tolist()):
         scored = list(derivation_scores(CHARTS[parser].once, length, {n: t[row] for n, t in tables.items()}))
@@ -377,6 +368,24 @@ def test_lstm_states_do_not_depend_on_padding() -> None:
     np.testing.assert_allclose(states, again[:, :5], atol=1e-6)
     np.testing.assert_allclose(states[1, :3], layer(x[1:, :3], lengths[1:], None)[0], atol=1e-6)
     assert not np.asarray(states[1, 3:]).any()
+
+
+def test_programs_are_not_kept_where_nobody_has_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without HOME, of a user who has no entry in the password file."""
+
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    before = jax.config.jax_compilation_cache_dir
+    for variable in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    jax.config.update("jax_compilation_cache_dir", None)
+    try:
+        keep_programs()
+        assert jax.config.jax_compilation_cache_dir is None
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
 
 
 def test_functions_are_compiled_once_a_shape() -> None:

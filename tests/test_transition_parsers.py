@@ -125,7 +125,7 @@ def test_exploring_follows_the_scorer_and_leaves_no_gradient_there() -> None:
 
 @pytest.mark.parametrize("parser", ["greedy-mh3", "swap-hybrid"])
 def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
-    made = TransitionParser(parser, features=3)
+    made, one = (TransitionParser(parser, features=3, one_root=one_root) for one_root in (False, True))
     states = jax.random.normal(jax.random.key(0), (8, 9, TINY.states))
     lengths = jnp.arange(8)
     scores = made.scorer(TINY, rngs=nnx.Rngs(0))(states, lengths)
@@ -134,6 +134,12 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
     assert np.array_equal(best[0], tr.greedy(made.system, scores, lengths, 7).heads)
     assert np.array_equal(best[1], tr.beam_search(made.system, scores, lengths, 7, 8, normalize=True).heads)
     assert (best[0] != best[1]).any() and is_tree(best[1], np.arange(8)).all() and len(decoder.programs) == 2
+    for width, heads in zip((1, 8), best, strict=True):
+        found = one.decoder()(scores, lengths, Decoding(beam=width))[0].heads
+        assert (
+            is_tree(found, lengths, single_root=True)[1:].all() and not found[lengths[:, None] <= jnp.arange(7)].any()
+        )
+        assert ((found == heads) | (heads == 0)).all()
 
 
 @pytest.mark.parametrize("parser", PARSERS)

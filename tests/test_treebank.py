@@ -39,7 +39,7 @@ def test_words_are_syntactic_words(path: Path) -> None:
     assert first.deprels == ("case", "det", "obl", "root")
     assert first.upos == ("ADP", "DET", "NOUN", "VERB") and first.xpos == ("A", "D", "N", "_")
     assert first.feats == ("_", "Gender=Fem", "Gender=Fem|Case=Obl", "_")
-    assert first.comments == COMMENTS and len(first.tokens) == 6
+    assert first.comments == COMMENTS and len(first.lines) == 5 + 6
 
 
 def test_writing_the_gold_tree_gives_the_same_text(path: Path, tmp_path: Path) -> None:
@@ -101,9 +101,13 @@ def test_what_does_not_fit_leaves_the_old_file(
     [
         (1, "1\tni\tni\tADP\tA\t_\t3\tcase\t_", 7, "9 tab-separated columns, expected 10"),
         (1, "1\tni\t\tADP\tA\t_\t3\tcase\t_\t_", 7, "an empty column"),
-        (1, "1\tn  i\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "surplus spaces"),
+        (1, "1\t \u3000\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, r"the FORM is ' \\u3000', expected more than spaces"),
+        (1, "1\tn\ri\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "a carriage return that is not at the end of the line"),
+        (1, "\u0661\tni\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "the ID is '\u0661', expected a number"),
+        (1, "1\tni\t_\tADP\tA\t_\t\u0663\tcase\t_\t_", 7, r"the head of word 1 \(ni\) is '\u0663'"),
         (1, "one\tni\t_\tADP\tA\t_\t3\tcase\t_\t_", 7, "the ID is 'one', expected a number"),
-        (0, "2-1\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the ID is '2-1', expected a number, a range"),
+        (0, "2-1\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 2-1 stands before word 1 of 4"),
+        (0, "1-0\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the ID is '1-0', expected a number, a range"),
         (0, "2-3\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 2-3 stands before word 1 of 4, where it should begin"),
         (0, "1-5\tnita\t_\t_\t_\t_\t_\t_\t_\t_", 6, "the range 1-5 ends behind the last word, 4"),
         (0, f"{ROWS[0]}\n{ROWS[0]}", 7, "the range 1-2 begins within the one before, which ends with word 2"),
@@ -141,16 +145,16 @@ def test_comments_alone_are_no_sentence(path: Path) -> None:
     ],
 )
 def test_what_is_repaired(path: Path, before: str, after: str) -> None:
-    """Byte order marks, ends of lines, blank lines, and forms not in the normal form C, which stay in tokens."""
+    """Byte order marks, ends of lines, blank lines, and forms not in the normal form C."""
     path.write_bytes(TEXT.replace(before, after, 1 if "sent_id" in before else -1).encode())
     first, second = read(path)
     assert first.forms == ("n\u00ed" if "ni" in before else "ni", "ta", "luzisa", "giporis") and len(second) == 1
-    assert first.tokens[1]["form"] == ("n\u0069\u0301" if "ni" in before else "ni") and first.comments == COMMENTS
+    assert first.comments == COMMENTS
 
 
 def test_what_is_no_text_and_what_is_empty(path: Path) -> None:
     path.write_bytes(TEXT.encode().replace(b"luzisa\tluzisa", b"luz\xedsa\tluzisa"))
-    with pytest.raises(ValueError, match=r"a\.conllu, line 9: not UTF-8"):
+    with pytest.raises(ValueError, match=r"a\.conllu, line 9, sentence 1 \(sent_id = s1\): not UTF-8: b'3\\tluz\\xed"):
         read(path)
     for nothing in ("", "\n\n"):
         path.write_text(nothing, encoding="utf-8")
