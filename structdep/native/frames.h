@@ -13,6 +13,10 @@
 #include "frame.h"
 #include "validation.h"
 
+#ifndef STRUCTDEP_NEAR
+#define STRUCTDEP_NEAR 8e5  // less, where small charts test how large ones are filled
+#endif
+
 namespace structdep {
 
 // A few of what was asked for last, each made once.
@@ -97,7 +101,7 @@ class Rules {
   }
 
   static constexpr double kMost = 9e7;  // numbers of all tables, times how many lie beside each other
-  static constexpr double kNear = 8e5;  // of those that a core's cache has room for
+  static constexpr double kNear = STRUCTDEP_NEAR;  // of those that a core's cache has room for
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;
