@@ -43,7 +43,7 @@ TESTS: dict[str, str] = {
     "structdep/charts/crossing_sensitive.py": "crossing_sensitive systems",
     "structdep/spanning": "spanning chu_liu_edmonds",
     "structdep/transitions": "notation transition_systems oracles transition_losses transition_parsers",
-    "structdep/batching.py": "batching batches devices",
+    "structdep/batching.py": "batching batches",
     "structdep/pseudo_projective.py": "pseudo_projective",
     "structdep/losses.py": "labels gradients augmentation distribution constraints risk",
     "structdep/distribution.py": "distribution risk divergences labels constraints boundary",
