@@ -15,9 +15,9 @@ import os
 import random
 import re
 import resource
+import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
@@ -42,14 +42,21 @@ TESTS: dict[str, str] = {
     "structdep/charts/gluing.py": "one_endpoint_crossing systems",
     "structdep/charts/crossing_sensitive.py": "crossing_sensitive systems",
     "structdep/spanning": "spanning chu_liu_edmonds",
-    "structdep/transitions": "notation transition_systems oracles transition_losses transition_parsers",
+    "structdep/transitions": "oracles transition_systems transition_losses",
+    "structdep/transitions/beam.py": "transition_systems",
+    "structdep/transitions/configuration.py": "transition_systems oracles",
+    "structdep/transitions/greedy.py": "transition_systems",
+    "structdep/transitions/losses.py": "transition_losses",
+    "structdep/transitions/notation.py": "transition_systems",
+    "structdep/transitions/scorers.py": "transition_systems",
+    "structdep/transitions/systems.py": "transition_systems oracles",
     "structdep/batching.py": "batching batches",
     "structdep/pseudo_projective.py": "pseudo_projective",
-    "structdep/losses.py": "labels gradients augmentation distribution constraints risk",
-    "structdep/distribution.py": "distribution risk divergences labels constraints boundary",
+    "structdep/losses.py": "constraints gradients boundary",
+    "structdep/distribution.py": "constraints labels risk distribution divergences boundary",
     "structdep/inside.py": "values boundary argmax native gradients constraints",
-    "structdep/semirings": "semirings augmentation values gradients distribution",
-    "structdep/native": "native values real_numbers own_systems argmax semirings gradients",
+    "structdep/semirings": "semirings values",
+    "structdep/native": "native values real_numbers",
 }
 """The tests of a folder or of a module, the likeliest to notice first; the module's own examples come before them."""
 
@@ -58,7 +65,7 @@ MOST_MEMORY = 8 << 30
 
 
 class Outcome(NamedTuple):
-    """Whether a test failed, which, and after how many seconds; "timeout" where none ended in time."""
+    """Whether a test failed, which, and after how many seconds of a processor; "timeout" where none ended in time."""
 
     killed: bool
     by: str
@@ -76,7 +83,7 @@ def main() -> None:
         chosen = [(path, number) for path, number in every if f"{path}:{number}" in arguments.only]
     found, limits = Counter[tuple[str, bool]](), {}
     for path, number in chosen:
-        tests = files_of(path)
+        tests = (*files_of(path), *(f"--deselect={test}" for test in arguments.without))
         if tests not in limits:
             limits[tests] = limit_of(tests)
         outcome = outcome_of(path, number, (str(path), *tests), limits[tests])
@@ -91,11 +98,12 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description="Count the mutants of modules that their tests notice.")
     parser.add_argument("paths", type=Path, nargs="+", help="modules, or folders of them")
     parser.add_argument("--sample", type=int, default=100, help="how many mutants of all of them")
     parser.add_argument("--seed", type=int, default=0, help="of the choice of mutants")
     parser.add_argument("--only", nargs="+", help="these mutants, PATH:NUMBER each, instead of a sample")
+    parser.add_argument("--without", nargs="+", default=[], help="tests to leave out, as pytest's --deselect has them")
     parser.add_argument("--log", type=Path, help="a file to which all outcomes are added, one line of JSON each")
     return parser.parse_args()
 
@@ -106,11 +114,11 @@ def files_of(path: Path) -> tuple[str, ...]:
 
 
 def limit_of(tests: Sequence[str]) -> float:
-    """Seconds for a mutant: some more than the tests take without one, which must pass."""
+    """Seconds of a processor for a mutant: some more than the tests take without one, which must pass."""
     outcome = outcome_of(None, 0, tests, 3600)
     if outcome.killed:
         raise SystemExit(f"{outcome.by} fails without a mutant")
-    return 2 * outcome.seconds + 30
+    return 1.5 * outcome.seconds + 20
 
 
 def report(change: Mutation, number: int, outcome: Outcome, log: Path | None) -> None:
@@ -124,21 +132,29 @@ def report(change: Mutation, number: int, outcome: Outcome, log: Path | None) ->
 
 def outcome_of(path: Path | None, number: int, tests: Sequence[str], limit: float) -> Outcome:
     """Run the tests in a child, with one mutant of a module."""
-    start = time.monotonic()
+    start = cpu_seconds()
     with tempfile.NamedTemporaryFile("r") as output:
-        child = multiprocessing.get_context("fork").Process(target=run, args=(path, number, tests, output.name))
+        child = multiprocessing.get_context("fork").Process(target=run, args=(path, number, tests, output.name, limit))
         child.start()
-        child.join(limit)
-        in_time = not child.is_alive()
+        child.join(10 * limit)
+        late = child.is_alive() or child.exitcode == -signal.SIGXCPU
         child.kill()
         child.join()
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output.read(), re.MULTILINE)
-    return Outcome(child.exitcode != 0, failed[0] if failed else "" if in_time else "timeout", time.monotonic() - start)
+    by = "timeout" if late else failed[0] if failed else ""
+    return Outcome(child.exitcode != 0, by, round(cpu_seconds() - start, 1))
 
 
-def run(path: Path | None, number: int, tests: Sequence[str], output: str) -> None:
+def cpu_seconds() -> float:
+    """Those of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(path: Path | None, number: int, tests: Sequence[str], output: str, limit: float) -> None:
     """In the child: run pytest on the mutant, which Python imports in the place of the module."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
     file = os.open(output, os.O_WRONLY)
     os.dup2(file, 1)
     os.dup2(file, 2)
