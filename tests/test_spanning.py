@@ -74,7 +74,7 @@ def test_partition_marginals_and_entropy(scale: float, single_root: bool, near_t
         close(marginals[row], mean_arcs(heads, probabilities, WORDS), atol=rounding / 5)
         close(entropy[row], -(probabilities * (totals - expected)).sum(), atol=rounding)
         assert log_partition[row] <= totals[0] + np.log(len(totals)) + rounding
-    assert (marginals >= -rounding).all() and (marginals <= 1 + rounding).all()
+    assert (marginals >= -rounding).all() and (marginals <= 1 + rounding).all() and (entropy >= 0).all()
 
 
 def test_derivatives_of_entropies() -> None:
