@@ -3,10 +3,12 @@
 from functools import partial
 from itertools import combinations, count
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jax.sharding import AbstractMesh, AxisType
 
 from structdep import batching, charts
 from structdep.batching import Shape, padded_work, plan
@@ -85,6 +87,11 @@ def test_a_limit_on_memory_bounds_the_charts_of_a_batch() -> None:
     shapes = plan(lengths, 2**26, size, growth=4, max_shapes=5)
     rooms = [shape.sentences * size(shape.words) for shape in shapes]
     assert len(shapes) == 5 and max(rooms) <= 2**26 < 2 * min(rooms[1:])
+
+
+def test_functions_see_the_whole_batch_where_axes_are_explicit() -> None:
+    two = AbstractMesh((2,), ("batch",), (AxisType.Explicit,))
+    assert batching.on_devices(jnp.cumsum, two)(np.ones(4)).tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

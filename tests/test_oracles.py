@@ -1,5 +1,6 @@
 """Oracles: they rebuild trees, and their costs are the losses found by exhaustive search."""
 
+from functools import partial
 from itertools import product
 
 import jax
@@ -184,6 +185,19 @@ def test_best_sequences_score_what_the_chart_scores(name: str) -> None:
     np.testing.assert_allclose(taken, gold, rtol=1e-5)
     with pytest.raises(ValueError, match="arc_standard has no chart of its transitions"):
         best_sequences(arc_standard(), heads)
+
+
+def test_best_sequences_and_explorations_do_not_depend_on_the_axes_of_the_batch() -> None:
+    heads = np.array([[[0, 3, 0], [2, 0, 2]], [[2, 3, 0], [0, 1, 2]], [[0, 1, 1], [3, 1, 0]]])
+    oracle = dynamic_oracle(arc_hybrid())
+
+    def explored(heads: np.ndarray) -> Sequences:
+        tables = {"la": np.ones((*heads.shape[:-1], 5, 5), np.float32)}
+        return explore(oracle, table_scorer(oracle.system, tables), oracle.gold(heads), jax.random.key(0), 6)
+
+    for found in (partial(best_sequences, arc_hybrid()), explored):
+        together, rows = found(heads), found(heads.reshape(6, 3))
+        jax.tree.map(lambda a, b: np.testing.assert_array_equal(a.reshape(b.shape), b), together, rows)
 
 
 @pytest.mark.slow

@@ -103,6 +103,11 @@ def test_what_cannot_be_encoded(heads: list[int], deprels: list[str], scheme: Sc
         encode(heads, deprels, scheme)
 
 
+def test_only_trees_are_lifted() -> None:
+    with pytest.raises(ValueError, match="no tree"):
+        lift([2, 1])
+
+
 RESTORED = {
     "got": {"lifted": (731, 1150), "head": (705, 1110), "path": (681, 1088), "head+path": (723, 1133)},
     "hu": {"lifted": (191, 320), "head": (182, 307), "path": (179, 303), "head+path": (189, 316)},

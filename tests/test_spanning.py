@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import structdep as sd
 from structdep.charts import mh4_trees
 from structdep.spanning import SpanningTrees, all_trees
+from structdep.spanning.matrix_tree import _by_numbers
 from structdep.trees import all_trees as every_tree
 from structdep.trees import check_trees
 
@@ -74,7 +75,7 @@ def test_partition_marginals_and_entropy(scale: float, single_root: bool, near_t
         close(marginals[row], mean_arcs(heads, probabilities, WORDS), atol=rounding / 5)
         close(entropy[row], -(probabilities * (totals - expected)).sum(), atol=rounding)
         assert log_partition[row] <= totals[0] + np.log(len(totals)) + rounding
-    assert (marginals >= -rounding).all() and (marginals <= 1 + rounding).all()
+    assert (marginals >= -rounding).all() and (marginals <= 1 + rounding).all() and (entropy >= 0).all()
 
 
 def test_derivatives_of_entropies() -> None:
@@ -158,6 +159,14 @@ def test_scores_that_numbers_cannot_hold() -> None:
     value, marginals = partition_and_marginals(all_trees(), scores)
     close(value, expected)
     close(marginals, mean_arcs(heads, np.exp(totals - expected), 3))
+
+
+@roots
+def test_numbers_hold_usual_scores(single_root: bool) -> None:
+    usual = np.random.default_rng(12).normal(size=(3, 9, 9)).astype(np.float32)
+    usual[:, np.arange(9), np.arange(9)] = -np.inf
+    assert _by_numbers(jnp.asarray(usual), jnp.full(3, 8), single_root)[1]
+    assert not _by_numbers(jnp.asarray(nested_cycles()[None]), jnp.array([3]), single_root)[1]
 
 
 @slow

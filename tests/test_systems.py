@@ -146,6 +146,12 @@ def test_each_tree_has_one_of_the_published_transition_sequences(
         assert len(chosen) == len({heads for heads, _ in every})
 
 
+def test_systems_that_split_items_by_states_leave_best_trees_to_the_system_without_states() -> None:
+    for system in (declared.system for declared in SYSTEMS):
+        assert (system.for_best is not None) == ("_trees" in system.name)
+        assert system.for_best is None or len(system.for_best.rules) < len(system.rules)
+
+
 def test_systems_that_name_one_class_have_the_same_trees() -> None:
     for name in {declared.system.trees for declared in SYSTEMS} - {""}:
         same = [declared.system for declared in SYSTEMS if declared.system.trees == name]
