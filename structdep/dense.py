@@ -33,17 +33,21 @@ def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts:
     folds = [fold for group in plan.groups for fold in group.folds]
     atoms = {atom.symbol: atom for atom in (*plan.system.axioms, *(fold.conclusion for fold in folds))}
     atoms = {symbol: _plain(atom) for symbol, atom in atoms.items()}
-    grids = {symbol: over_splits(_names(atom), layout, {"": jnp.zeros(1, int)}) for symbol, atom in atoms.items()}
+    grids = {
+        symbol: over_splits(tuple(p.name for p in atom.positions), layout, {"": jnp.zeros(1, int)})
+        for symbol, atom in atoms.items()
+    }
     joined = {
         name: reduce(semiring.times, [tables[part] for part in name.split()])
         for name in {a.symbol.name for fold in folds for term in fold.terms for a in term if not a.is_item}
     }
-    leaf, name = jax.tree.leaves(tables)[0], next(iter(tables))
+    name, table = next(iter(tables.items()))
+    leaf = jax.tree.leaves(table)[0]
     batch = leaf.shape[plan.system.tables[name][1]]
 
     def start(symbol: Item | Score) -> Any:
         shape = [*[layout.nodes] * len(atoms[symbol].positions), batch]
-        holds = _holds(plan, atoms[symbol], grids[symbol], layout)
+        holds = _holds(plan, atoms[symbol], grids[symbol])
         return _where(holds, semiring.ones(shape, leaf.dtype), semiring.zeros(shape, leaf.dtype))
 
     def at_width(width: jax.Array, values: Dense) -> Dense:
@@ -51,24 +55,19 @@ def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts:
         for fold in folds:
             symbol, grid = fold.conclusion.symbol, grids[fold.conclusion.symbol]
             value = _value(fold, items, joined, grid, layout, semiring)
-            here = _exists(atoms[symbol], grid) & ~_holds(plan, atoms[symbol], grid, layout)
+            here = _exists(atoms[symbol], grid) & ~_holds(plan, atoms[symbol], grid)
             left, right = (_node(end, grid) for end in atoms[symbol].span)
             items[symbol] = _where(here & (right - left == width), value, items[symbol])
         return tuple(items.values())
 
-    for (symbol, atom), values in zip(
-        atoms.items(), lax.fori_loop(0, layout.nodes, at_width, tuple(map(start, atoms))), strict=True
-    ):
+    filled = lax.fori_loop(0, layout.nodes, at_width, tuple(map(start, atoms)))
+    for (symbol, atom), values in zip(atoms.items(), filled, strict=True):
         charts = _store(plan, layout, charts, atom, grids[symbol], values)
     return charts
 
 
-def _names(atom: Atom) -> tuple[str, ...]:
-    return tuple(p.name for p in atom.positions)
-
-
 def _plain(atom: Atom) -> Atom:
-    """The item at positions named c0, c1, .."""
+    """The item at positions named c0, c1, .., as those of a fold's conclusion are."""
     return Atom(atom.symbol, tuple(Position(f"c{m}") for m in range(len(atom.positions))))
 
 
@@ -87,15 +86,13 @@ def _exists(atom: Atom, at: Bindings) -> jax.Array:
     return reduce(jnp.logical_and, [*checks, *((node <= start) | (end <= node) for node in exterior)])
 
 
-def _holds(plan: Plan, atom: Atom, at: Bindings, layout: Layout) -> jax.Array:
+def _holds(plan: Plan, atom: Atom, at: Bindings) -> jax.Array:
     """Where an axiom gives the item."""
     holds = jnp.zeros((), bool)
     for axiom in (axiom for axiom in plan.system.axioms if axiom.symbol == atom.symbol):
-        first = {
-            p.name: _node(q, at) - p.shift for p, q in reversed([*zip(axiom.positions, atom.positions, strict=True)])
-        }
-        fits = [_node(p, first) == _node(q, at) for p, q in zip(axiom.positions, atom.positions, strict=True)]
-        holds |= reduce(jnp.logical_and, fits)
+        pairs = list(zip(axiom.positions, atom.positions, strict=True))
+        variables = {p.name: _node(q, at) - p.shift for p, q in pairs}
+        holds |= reduce(jnp.logical_and, [_node(p, variables) == _node(q, at) for p, q in pairs])
     return holds & _exists(atom, at)
 
 
@@ -103,13 +100,10 @@ def _value(
     fold: Fold, items: Mapping[Item | Score, Any], tables: Arrays, grid: Bindings, layout: Layout, semiring: Semiring
 ) -> Any:
     """The fold at all nodes of its conclusion, `[*positions, batch]`."""
-    named = dict(
-        zip(_names(fold.conclusion), (grid[f"c{m}"] for m in range(len(fold.conclusion.positions))), strict=True)
-    )
     products = []
     for term in fold.terms:
         summed = summed_variables(fold.conclusion, term)
-        at = over_splits(summed, layout, named)
+        at = over_splits(summed, layout, grid)
 
         def factor(atom: Atom, at: Bindings = at) -> Any:
             source = items[atom.symbol] if atom.is_item else tables[atom.symbol.name]
@@ -129,12 +123,12 @@ def _where(here: jax.Array, value: Any, other: Any) -> Any:
 
 
 def _store(plan: Plan, layout: Layout, charts: Arrays, atom: Atom, at: Bindings, values: Any) -> Arrays:
-    """The charts with the values of an item at all nodes where it exists."""
+    """The charts with the values of an item at all nodes where it exists. Indices behind an axis are dropped."""
     family, (row,) = plan.places([atom])
     nodes: Sequence[jax.Array] = jnp.broadcast_arrays(*(_node(p, at)[..., 0] for p in atom.positions))
     exists = _exists(atom, at)[..., 0]
     for side in (side for side, own in plan.charts if own == family):
-        index = [jnp.where(exists, i, layout.nodes**2) for i in layout.cell(side, atom, nodes)]
+        index = [jnp.where(exists, i, 4 * layout.nodes) for i in layout.cell(side, atom, nodes)]
 
         def set_all(chart: jax.Array, own: jax.Array, index: list[jax.Array] = index) -> jax.Array:
             by_lane = layout.by_lane(chart, len(index))
