@@ -29,7 +29,7 @@ class Known {
   }
 
   void bind(int slot) { bound_[slot] = true; }
-  bool is_bound(int slot) const { return bound_[slot]; }
+  bool is_bound(int slot) const { return 0 <= slot && slot < kSlots && bound_[slot]; }
 
   void demand(int start, int end, int least) { least_[start][end] = std::max(least_[start][end], least); }
   void demand(const Place& start, const Place& end, int least = 0) {
@@ -64,7 +64,8 @@ class Validation {
     for (const Score& score : program_.scores)
       require(1 <= score.positions && score.positions <= (score.arcs ? 2 : 3), "number of positions of a score");
     for (const Table& table : program_.tables) check(table);
-    for (const Item& item : program_.items) check(item);
+    for (const Item& item : program_.items) check_cells(item);
+    for (const Item& item : program_.items) check_rules(item);
     for (const Product& product : program_.goal) {
       Known known({});
       check(product, product.even, kSummed, known);
@@ -93,15 +94,18 @@ class Validation {
     }
   }
 
-  void check(const Item& item) const {
+  static void check_cells(const Item& item) {
     require(item.positions == 3 || (item.positions == 2 && !item.exterior), "number of positions of an item");
-    const int first = item.positions == 3 ? kThird : kSummed;
     bool has_side[kSides] = {};
     for (const Region& region : item.cells) {
       known_of(item, region);
       require(!std::exchange(has_side[region.side], true), "side of an item's cells");
     }
     for (const Region& region : item.axioms) known_of(item, region);
+  }
+
+  void check_rules(const Item& item) const {
+    const int first = item.positions == 3 ? kThird : kSummed;
     for (const Product& product : item.products) {
       Known known({kStart, kEnd});
       check(product, product.even, first, known);
@@ -166,7 +170,7 @@ class Validation {
   }
 
   static void check_slot(const Place& place, const Known& known) {
-    require(0 <= place.slot && place.slot < kSlots && known.is_bound(place.slot), "slot");
+    require(known.is_bound(place.slot), "slot");
     check_shift(place.shift);
   }
 
@@ -216,7 +220,7 @@ class Validation {
     const int positions = factor.is_item ? item_of(factor).positions : program_.scores[table_of(factor).scores[0]].positions;
     require(factor.places.size() == static_cast<size_t>(positions), "number of positions of a factor");
     for (const Place& place : factor.places) {
-      if (!all && 0 <= place.slot && place.slot < kSlots && !known.is_bound(place.slot)) return;
+      if (!all && !known.is_bound(place.slot)) return;
       check_slot(place, known);
       require(known.has(kFirst, place) && known.has(place, kFinal), "node of a factor");
     }
