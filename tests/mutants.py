@@ -15,6 +15,7 @@ import os
 import random
 import re
 import resource
+import shlex
 import signal
 import sys
 import tempfile
@@ -53,10 +54,10 @@ TESTS: dict[str, str] = {
     "structdep/batching.py": "batching batches",
     "structdep/pseudo_projective.py": "pseudo_projective",
     "structdep/losses.py": "constraints gradients boundary",
-    "structdep/distribution.py": "constraints labels risk distribution divergences boundary",
-    "structdep/inside.py": "values boundary argmax native gradients constraints",
-    "structdep/semirings": "semirings values",
-    "structdep/native": "native values real_numbers",
+    "structdep/distribution.py": "constraints labels distribution risk boundary",
+    "structdep/inside.py": "values boundary gradients constraints",
+    "structdep/semirings": "semirings",
+    "structdep/native": "values native real_numbers",
 }
 """The tests of a folder or of a module, the likeliest to notice first; the module's own examples come before them."""
 
@@ -83,7 +84,7 @@ def main() -> None:
         chosen = [(path, number) for path, number in every if f"{path}:{number}" in arguments.only]
     found, limits = Counter[tuple[str, bool]](), {}
     for path, number in chosen:
-        tests = (*files_of(path), *(f"--deselect={test}" for test in arguments.without))
+        tests = (*files_of(path), *shlex.split(arguments.options))
         if tests not in limits:
             limits[tests] = limit_of(tests)
         outcome = outcome_of(path, number, (str(path), *tests), limits[tests])
@@ -103,7 +104,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=100, help="how many mutants of all of them")
     parser.add_argument("--seed", type=int, default=0, help="of the choice of mutants")
     parser.add_argument("--only", nargs="+", help="these mutants, PATH:NUMBER each, instead of a sample")
-    parser.add_argument("--without", nargs="+", default=[], help="tests to leave out, as pytest's --deselect has them")
+    parser.add_argument("--options", default="", help="more options of pytest, to leave out tests: '-k \"not xla\"'")
     parser.add_argument("--log", type=Path, help="a file to which all outcomes are added, one line of JSON each")
     return parser.parse_args()
 
