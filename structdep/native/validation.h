@@ -61,8 +61,10 @@ class Validation {
   void run() const {
     check_number(program_.last, 0);
     require(!program_.scores.empty(), "number of scores");
-    for (const Score& score : program_.scores)
-      require(1 <= score.positions && score.positions <= (score.arcs ? 2 : 3), "number of positions of a score");
+    for (const Score& score : program_.scores) {
+      require(score.arcs ? score.positions == 2 : 1 <= score.positions && score.positions <= 3, "number of positions of a score");
+      require(score.sentinel <= program_.last, "last node of a score");
+    }
     for (const Table& table : program_.tables) check(table);
     for (const Item& item : program_.items) check_cells(item);
     for (const Item& item : program_.items) check_rules(item);
