@@ -64,7 +64,8 @@ inline bool can_be_skewed(const Program& program) {
   return std::all_of(program.items.begin(), program.items.end(), [&](const Item& item) {
            return !item.exterior && std::all_of(item.cells.begin(), item.cells.end(), region_shifts) &&
                   std::all_of(item.axioms.begin(), item.axioms.end(), region_shifts) &&
-                  std::all_of(item.products.begin(), item.products.end(), product_shifts);
+                  std::all_of(item.products.begin(), item.products.end(), product_shifts) &&
+                  std::all_of(item.rules.begin(), item.rules.end(), product_shifts);
          }) &&
          std::all_of(program.tables.begin(), program.tables.end(), [](const Table& t) { return t.positions < 3 || t.ordered; });
 }

@@ -42,6 +42,13 @@ class Known {
           demand(start, end, std::clamp(least_[start][via] + least_[via][end], -kFar, kFar));
   }
 
+  // Whether no nodes meet them. Distances are closed.
+  bool is_impossible() const {
+    for (int slot = 0; slot < kSlots; ++slot)
+      if (least_[slot][slot] > 0) return true;
+    return false;
+  }
+
   // Whether one place lies at least so far behind another. Distances are closed.
   bool has(const Place& start, const Place& end, int least = 0) const {
     return least_[start.slot][end.slot] >= least + start.shift - end.shift;
@@ -70,7 +77,7 @@ class Validation {
     for (const Item& item : program_.items) check_rules(item);
     for (const Product& product : program_.goal) {
       Known known({});
-      check(product, product.even, kSummed, known);
+      check(product, kInner, product.even, kSummed, known);
       check_traced(product, known);
     }
   }
@@ -110,7 +117,7 @@ class Validation {
     const int first = item.positions == 3 ? kThird : kSummed;
     for (const Product& product : item.products) {
       Known known({kStart, kEnd});
-      check(product, product.even, first, known);
+      check(product, product.side, product.even, first, known);
       check_cell(item, product.side, known);
       check_passing(product);
     }
@@ -119,7 +126,7 @@ class Validation {
       require(region, "side of a rule");
       Known known = known_of(item, *region);
       known.demand(kStart, kEnd, std::clamp(item.narrowest, 0, 1 << 20));
-      check(product, product.even, kSummed, known);
+      check(product, kInner, product.even, kSummed, known);
       check_traced(product, known);
     }
     for (const Reading& reading : item.readings) check(item, reading);
@@ -132,10 +139,12 @@ class Validation {
     Known known(before ? std::vector<int>{kSummed, kStart, kEnd} : std::vector<int>{kStart, kEnd, kSummed});
     before ? known.demand(kSummed, kStart, reading.least) : known.demand(kEnd, kSummed, reading.least);
     require(reading.nest.loops.size() == 1, "number of loops of a reading");
-    check(reading, true, kThird, known);
+    check(reading, kInner, true, kThird, known);
     check_cell(item, kInner, known);
     const Factor& wider = reading.factors[0];
     require(wider.is_item && wider.places.size() == 3 && wider.side == kInner, "factor of a reading");
+    for (const Factor& factor : reading.factors)
+      for (const Place& place : factor.places) require(!factor.is_item || place.shift == 0, "node of a reading");
   }
 
   static const Region* find(const Item& item, int side) {
@@ -157,6 +166,7 @@ class Validation {
   // Those of an item at the ends, and the third position, that slots are named after.
   static void check_cell(const Item& item, int side, Known& known) {
     known.close();
+    require(!known.is_impossible(), "distances");
     require(item.positions < 3 || known.is_bound(kThird), "loops of a conclusion");
     check_cell(item, side, {{kStart, 0}, {kEnd, 0}, {kThird, 0}}, known);
   }
@@ -191,24 +201,37 @@ class Validation {
     known.bind(loop.slot);
   }
 
-  // Adds what is known of a product. Factors are found before the inner loop, if there is one, though it may have no node.
-  void check(const Factors& own, bool has_inner, int first, Known& known) const {
+  // Adds what is known of a product of a conclusion on a side. Factors are found before the inner loop, if there is one, though it
+  // may have no node.
+  void check(const Factors& own, int side, bool has_inner, int first, Known& known) const {
     require(!own.factors.empty() && own.factors.size() <= kFactors, "number of factors");
     require(!has_inner || !own.nest.loops.empty(), "number of loops");
     add_conditions(own.nest, known);
     for (const Loop& loop : own.nest.loops) {
       const bool is_inner = has_inner && &loop == &own.nest.loops.back();
-      if (is_inner) check_factors(own, false, known);
+      if (is_inner) check_factors(own, false, known), check_row(loop, side, known);
       add(loop, first, known);
       if (is_inner) check_distances(own, loop.slot);
     }
     check_factors(own, true, known);
   }
 
+  // An inner loop along a row of conclusions begins and ends in the row, whatever the other products are that it meets there.
+  static void check_row(const Loop& loop, int side, const Known& known) {
+    if (loop.slot != kThird) return;
+    const Place first = side == kBefore ? kFirst : Place{side == kBehind ? kEnd : kStart, 0};
+    const Place last = side == kBehind ? kFinal : Place{side == kBefore ? kStart : kEnd, 0};
+    const auto begins = [&](const Place& place) { return known.is_bound(place.slot) && known.has(first, place); };
+    const auto ends = [&](const Place& place) { return known.is_bound(place.slot) && known.has(place, last); };
+    require(std::any_of(loop.least.begin(), loop.least.end(), begins), "first node of a loop");
+    require(std::any_of(loop.most.begin(), loop.most.end(), ends), "last node of a loop");
+  }
+
   // Loops go over the nodes of a sentence, and a few beside it.
   void check_factors(const Factors& own, bool all, Known& known) const {
     constexpr int kBeyond = 64;
     known.close();
+    require(!known.is_impossible(), "distances");
     for (const Loop& loop : own.nest.loops)
       if (known.is_bound(loop.slot))
         require(known.has({kRoot, -kBeyond}, {loop.slot, 0}) && known.has({loop.slot, 0}, {kLast, kBeyond}), "nodes of a loop");
