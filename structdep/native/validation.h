@@ -1,7 +1,7 @@
-// Whether a program can be run: whether all that it reads and writes lies within its arrays, for sentences of any length.
+// Checks that all that a program reads and writes lies within its arrays, for sentences of any length.
 //
-// Known of the nodes in slots are least distances from one to another, closed under paths. From the conditions and loops of
-// a program must follow that its factors lie within the sentence, and within their items (see ranges.py, which makes them).
+// Its conditions and loops must imply that each factor lies within the sentence, and within its item. `ranges.py` writes all
+// that this takes.
 #pragma once
 
 #include <algorithm>
@@ -10,55 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "known.h"
 #include "loops.h"
 #include "program.h"
 
 namespace structdep {
-
-// Least distances between slots, and which slots have a node.
-class Known {
- public:
-  // The root, the last node, and these in order between them.
-  explicit Known(const std::vector<int>& slots) {
-    for (auto& row : least_) std::fill_n(row, kSlots, -kFar);
-    for (int slot = 0; slot < kSlots; ++slot) demand(slot, slot, 0);
-    bind(kRoot), bind(kLast);
-    int before = kRoot;
-    for (const int slot : slots) bind(slot), demand(before, slot, 0), before = slot;
-    demand(before, kLast, 0);
-  }
-
-  void bind(int slot) { bound_[slot] = true; }
-  bool is_bound(int slot) const { return 0 <= slot && slot < kSlots && bound_[slot]; }
-
-  void demand(int start, int end, int least) { least_[start][end] = std::max(least_[start][end], least); }
-  void demand(const Place& start, const Place& end, int least = 0) {
-    demand(start.slot, end.slot, least + start.shift - end.shift);
-  }
-  void close() {
-    for (int via = 0; via < kSlots; ++via)
-      for (int start = 0; start < kSlots; ++start)
-        for (int end = 0; end < kSlots; ++end)
-          demand(start, end, std::clamp(least_[start][via] + least_[via][end], -kFar, kFar));
-  }
-
-  // Whether no nodes meet them. Distances are closed.
-  bool is_impossible() const {
-    for (int slot = 0; slot < kSlots; ++slot)
-      if (least_[slot][slot] > 0) return true;
-    return false;
-  }
-
-  // Whether one place lies at least so far behind another. Distances are closed.
-  bool has(const Place& start, const Place& end, int least = 0) const {
-    return least_[start.slot][end.slot] >= least + start.shift - end.shift;
-  }
-
- private:
-  static constexpr int kFar = 1 << 28;
-  int least_[kSlots][kSlots];
-  bool bound_[kSlots] = {};
-};
 
 class Validation {
  public:
