@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import structdep as sd
 from structdep.deduction import DeductionSystem
 from structdep.greedy.second_order import GreedyTrees
+from structdep.one_root import dearer_roots, root_gain
 from structdep.spanning import SpanningTrees
 from structdep.systems import System
 
@@ -59,7 +60,7 @@ def k_best(k: int, trees: sd.TreeDistribution, one_root: bool) -> jax.Array:
     tables, lengths = trees.tables(), jnp.asarray(trees.lengths)
 
     def found(price: jax.Array) -> jax.Array:
-        return replace(trees, scores=_dearer(tables, price), constraints=None).k_best(k).heads
+        return replace(trees, scores=dearer_roots(tables, price), constraints=None).k_best(k).heads
 
     def is_low(heads: jax.Array) -> jax.Array:
         has_one = _has_one(heads, lengths)
@@ -92,7 +93,7 @@ def _summed(system: System, tables: Tables, lengths: jax.Array) -> tuple[jax.Arr
     """The log-partition and how often each score is used, at a price that leaves one root."""
 
     def found(price: jax.Array) -> tuple[jax.Array, Tables]:
-        dear = _dearer(tables, price)
+        dear = dearer_roots(tables, price)
         value, pull = jax.vjp(lambda t: sd.inside(system, t, lengths, sd.LogSum), dear)
         return value + price, pull(jnp.ones_like(value))[0]
 
@@ -116,7 +117,7 @@ _priced.defvjp(_forward, _backward)
 
 def _rising(tables: Tables, found: Callable[[jax.Array], T], is_low: Callable[[T], jax.Array]) -> T:
     """What is found at prices `[B]` that rise where they are too low."""
-    first = START + _gain(tables["arc"])
+    first = START + root_gain(tables["arc"])
 
     def step(state: tuple[jax.Array, jax.Array, T]) -> tuple[jax.Array, jax.Array, T]:
         times, price, before = state
@@ -127,17 +128,6 @@ def _rising(tables: Tables, found: Callable[[jax.Array], T], is_low: Callable[[T
         return jnp.any(is_low(state[2])) & (state[0] < TIMES)
 
     return jax.lax.while_loop(goes_on, step, (jnp.int32(0), first, found(first)))[2]
-
-
-def _gain(arcs: jax.Array) -> jax.Array:
-    """How much a word may gain by hanging below the root in the place of another, in each sentence."""
-    root, others = arcs[:, 0], arcs[:, 1:].max(-2)
-    gain = jnp.where(jnp.isfinite(root) & jnp.isfinite(others), root - others, 0)
-    return jnp.maximum(gain.max(-1), 0)
-
-
-def _dearer(tables: Tables, price: jax.Array) -> Tables:
-    return tables | {"arc": tables["arc"].at[:, 0].add(-price[:, None])}
 
 
 def _has_one(heads: jax.Array, lengths: jax.Array) -> jax.Array:

@@ -20,8 +20,9 @@ from structdep.cells import Bindings, look_up, over_splits
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.layout import Layout
 from structdep.plan import Plan
-from structdep.rewriting import Fold, summed_variables
+from structdep.rewriting import Fold, at_variables, summed_variables
 from structdep.semirings import Semiring
+from structdep.skewing import join
 from structdep.steps import Arrays
 
 Dense = tuple[Any, ...]
@@ -31,44 +32,35 @@ Dense = tuple[Any, ...]
 def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays) -> Arrays:
     """The charts, filled: `tables` are the scores by name, `[*positions, batch]`."""
     folds = [fold for group in plan.groups for fold in group.folds]
-    atoms = {atom.symbol: atom for atom in (*plan.system.axioms, *(fold.conclusion for fold in folds))}
-    atoms = {symbol: _plain(atom) for symbol, atom in atoms.items()}
-    grids = {
-        symbol: over_splits(tuple(p.name for p in atom.positions), layout, {"": jnp.zeros(1, int)})
-        for symbol, atom in atoms.items()
-    }
-    joined = {
-        name: reduce(semiring.times, [tables[part] for part in name.split()])
-        for name in {a.symbol.name for fold in folds for term in fold.terms for a in term if not a.is_item}
-    }
+    atoms = [at_variables(axiom) for axiom in plan.system.axioms] + [fold.conclusion for fold in folds]
+    root = {"": jnp.zeros(1, int)}
+    grids = {atom: over_splits(tuple(p.name for p in atom.positions), layout, root) for atom in atoms}
+    exists = {atom: _exists(atom, grid) for atom, grid in grids.items()}
+    given = {atom: exists[atom] & _is_axiom(plan, atom, grid) for atom, grid in grids.items()}
+    names = {a.symbol.name for fold in folds for term in fold.terms for a in term if not a.is_item}
+    joined = {name: join(name, tables, semiring) for name in names}
     name, table = next(iter(tables.items()))
     leaf = jax.tree.leaves(table)[0]
     batch = leaf.shape[plan.system.tables[name][1]]
 
-    def start(symbol: Item | Score) -> Any:
-        shape = [*[layout.nodes] * len(atoms[symbol].positions), batch]
-        holds = _holds(plan, atoms[symbol], grids[symbol])
-        return _where(holds, semiring.ones(shape, leaf.dtype), semiring.zeros(shape, leaf.dtype))
+    def start(atom: Atom) -> Any:
+        shape = [*[layout.nodes] * len(atom.positions), batch]
+        return _where(given[atom], semiring.ones(shape, leaf.dtype), semiring.zeros(shape, leaf.dtype))
 
     def at_width(width: jax.Array, values: Dense) -> Dense:
-        items = dict(zip(atoms, values, strict=True))
+        items = dict(zip((atom.symbol for atom in grids), values, strict=True))
         for fold in folds:
-            symbol, grid = fold.conclusion.symbol, grids[fold.conclusion.symbol]
+            atom, grid = fold.conclusion, grids[fold.conclusion]
+            left, right = (_node(end, grid) for end in atom.span)
+            here = exists[atom] & ~given[atom] & (right - left == width)
             value = _value(fold, items, joined, grid, layout, semiring)
-            here = _exists(atoms[symbol], grid) & ~_holds(plan, atoms[symbol], grid)
-            left, right = (_node(end, grid) for end in atoms[symbol].span)
-            items[symbol] = _where(here & (right - left == width), value, items[symbol])
+            items[atom.symbol] = _where(here, value, items[atom.symbol])
         return tuple(items.values())
 
-    filled = lax.fori_loop(0, layout.nodes, at_width, tuple(map(start, atoms)))
-    for (symbol, atom), values in zip(atoms.items(), filled, strict=True):
-        charts = _store(plan, layout, charts, atom, grids[symbol], values)
+    filled = lax.fori_loop(0, layout.nodes, at_width, tuple(map(start, grids)))
+    for (atom, grid), values in zip(grids.items(), filled, strict=True):
+        charts = _store(plan, layout, charts, atom, grid, exists[atom], values)
     return charts
-
-
-def _plain(atom: Atom) -> Atom:
-    """The item at positions named c0, c1, .., as those of a fold's conclusion are."""
-    return Atom(atom.symbol, tuple(Position(f"c{m}") for m in range(len(atom.positions))))
 
 
 def _node(position: Position, at: Bindings) -> jax.Array:
@@ -86,14 +78,14 @@ def _exists(atom: Atom, at: Bindings) -> jax.Array:
     return reduce(jnp.logical_and, [*checks, *((node <= start) | (end <= node) for node in exterior)])
 
 
-def _holds(plan: Plan, atom: Atom, at: Bindings) -> jax.Array:
-    """Where an axiom gives the item."""
-    holds = jnp.zeros((), bool)
+def _is_axiom(plan: Plan, atom: Atom, at: Bindings) -> jax.Array:
+    """Whether an axiom gives the item, where it exists."""
+    given = jnp.zeros((), bool)
     for axiom in (axiom for axiom in plan.system.axioms if axiom.symbol == atom.symbol):
         pairs = list(zip(axiom.positions, atom.positions, strict=True))
         variables = {p.name: _node(q, at) - p.shift for p, q in pairs}
-        holds |= reduce(jnp.logical_and, [_node(p, variables) == _node(q, at) for p, q in pairs])
-    return holds & _exists(atom, at)
+        given |= reduce(jnp.logical_and, [_node(p, variables) == _node(q, at) for p, q in pairs])
+    return given
 
 
 def _value(
@@ -122,13 +114,14 @@ def _where(here: jax.Array, value: Any, other: Any) -> Any:
     return jax.tree.map(of_leaf, value, other)
 
 
-def _store(plan: Plan, layout: Layout, charts: Arrays, atom: Atom, at: Bindings, values: Any) -> Arrays:
+def _store(
+    plan: Plan, layout: Layout, charts: Arrays, atom: Atom, at: Bindings, exists: jax.Array, values: Any
+) -> Arrays:
     """The charts with the values of an item at all nodes where it exists. Indices behind an axis are dropped."""
     family, (row,) = plan.places([atom])
     nodes: Sequence[jax.Array] = jnp.broadcast_arrays(*(_node(p, at)[..., 0] for p in atom.positions))
-    exists = _exists(atom, at)[..., 0]
     for side in (side for side, own in plan.charts if own == family):
-        index = [jnp.where(exists, i, 4 * layout.nodes) for i in layout.cell(side, atom, nodes)]
+        index = [jnp.where(exists[..., 0], i, 4 * layout.nodes) for i in layout.cell(side, atom, nodes)]
 
         def set_all(chart: jax.Array, own: jax.Array, index: list[jax.Array] = index) -> jax.Array:
             by_lane = layout.by_lane(chart, len(index))

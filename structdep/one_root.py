@@ -40,14 +40,13 @@ def _best(system: System, semiring: object, tables: Tables, lengths: jax.Array) 
 
     def dearer(state: tuple[jax.Array, Tables]) -> tuple[jax.Array, Tables]:
         price = jnp.where(_roots(state[1]) > 1, jnp.minimum(STEP * state[0], most), state[0])
-        dear = tables | {"arc": arcs.at[:, 0].add(-price[:, None])}
-        return price, run(system, semiring, "best", dear, lengths)[1]
+        return price, run(system, semiring, "best", dearer_roots(tables, price), lengths)[1]
 
     def is_low(state: tuple[jax.Array, Tables]) -> jax.Array:
         return jnp.any((_roots(state[1]) > 1) & (state[0] < most))
 
     two_roots = jax.tree.map(lambda table: jnp.full_like(table, 2), tables)
-    _, uses = jax.lax.while_loop(is_low, dearer, (jnp.minimum(_least_price(arcs), most) / STEP, two_roots))
+    _, uses = jax.lax.while_loop(is_low, dearer, (jnp.minimum(1 + root_gain(arcs), most) / STEP, two_roots))
     value = sum(_sum(jnp.where(uses[name] > 0, table * uses[name], 0)) for name, table in tables.items())
     return jnp.where(_roots(uses) == 1, value, -jnp.inf), uses
 
@@ -56,11 +55,16 @@ STEP = 8
 """How much dearer root arcs become where a best tree has more than one."""
 
 
-def _least_price(arcs: jax.Array) -> jax.Array:
-    """What it may cost to hang a word on another in the place of the root, in each sentence."""
+def root_gain(arcs: jax.Array) -> jax.Array:
+    """The most that a word gains by depending on the root and not on another word, at least 0: `[batch]`."""
     root, others = arcs[:, 0], arcs[:, 1:].max(-2)
     gain = jnp.where(jnp.isfinite(root) & jnp.isfinite(others), root - others, 0)
-    return 1 + jnp.maximum(gain.max(-1), 0)
+    return jnp.maximum(gain.max(-1), 0)
+
+
+def dearer_roots(tables: Tables, price: jax.Array) -> Tables:
+    """The scores of arcs from the root less a price `[batch]`."""
+    return tables | {"arc": tables["arc"].at[:, 0].add(-price[:, None])}
 
 
 def _roots(uses: Tables) -> jax.Array:

@@ -72,7 +72,7 @@ def unfold(system: DeductionSystem, present: Collection[str]) -> tuple[Fold, ...
             kept = tuple(a for a in product if a.is_item or a.symbol.name in present or a.symbol.name == "arc")
             folds.setdefault(conclusion.symbol, []).append(_canonical(conclusion, kept))
     heads = {conclusion.symbol: conclusion for conclusion, _ in products}
-    return tuple(Fold(_conclusion(heads[symbol]), tuple(terms)) for symbol, terms in folds.items())
+    return tuple(Fold(at_variables(heads[symbol]), tuple(terms)) for symbol, terms in folds.items())
 
 
 def _substitute(
@@ -92,15 +92,15 @@ def _substitute(
             yield conclusion, (*(rename(a, names) for a in parts), *rest)
 
 
-def _conclusion(conclusion: Atom) -> Atom:
-    """The conclusion with its positions named c0, c1, .."""
+def at_variables(conclusion: Atom) -> Atom:
+    """The item at position variables named c0, c1, ..; positions such as 0 and n stay."""
     variables = (Position(f"c{m}") for m in count())
     return replace(conclusion, positions=tuple(next(variables) if p.is_variable else p for p in conclusion.positions))
 
 
 def _canonical(conclusion: Atom, product: Term) -> Term:
     """The product with the conclusion's positions named c0, c1, .. and those it sums named s0, s1, .."""
-    renamed = zip(conclusion.positions, _conclusion(conclusion).positions, strict=True)
+    renamed = zip(conclusion.positions, at_variables(conclusion).positions, strict=True)
     names = {p.name: q for p, q in renamed if p.is_variable}
     summed = (p.name for atom in product for p in atom.positions if p.is_variable and p.name not in names)
     names |= {name: Position(f"s{m}") for m, name in enumerate(dict.fromkeys(summed))}
@@ -178,7 +178,7 @@ def _derived(conclusion: Atom, terms: tuple[Term, ...], made: Mapping[Item | Sco
     if parts and all(part.is_flat for part in parts):
         terms = tuple(term for part in parts for term in part.terms)
         conclusion = replace(parts[0].conclusion, symbol=conclusion.symbol)
-    return Fold(_conclusion(conclusion), tuple(_canonical(conclusion, term) for term in terms))
+    return Fold(at_variables(conclusion), tuple(_canonical(conclusion, term) for term in terms))
 
 
 def _split(conclusion: Atom, term: Term) -> tuple[tuple[Part, ...], Term]:

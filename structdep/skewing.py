@@ -19,10 +19,15 @@ def skew_all(keys: Iterable[Key], layout: Layout, semiring: Semiring, tables: Ma
     """The score tables as the views want them."""
 
     def table(key: Key) -> Any:
-        joined = reduce(semiring.times, [tables[name] for name in key[1].split()])
+        joined = join(key[1], tables, semiring)
         return jax.tree.map(partial(skew, key=key, layout=layout), joined, semiring.zero_of(joined))
 
     return {key: table(key) for key in keys}
+
+
+def join(names: str, tables: Mapping[str, Any], semiring: Semiring) -> Any:
+    """The product of the tables that a name tells, as `structdep.rewriting.join` writes them."""
+    return reduce(semiring.times, [tables[name] for name in names.split()])
 
 
 def skew(table: jax.Array, zero: float, key: Key, layout: Layout) -> jax.Array:

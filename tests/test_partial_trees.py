@@ -1,4 +1,4 @@
-"""Training sentences with words whose heads are not known: what is known is learned."""
+"""Training sentences in which some words have no head: parsers learn from the other words."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -17,7 +17,7 @@ BLOCK = 20
 
 
 def blocks(fast: int, slow: int) -> pytest.MarkDecorator:
-    """So many tests, and more that are slow."""
+    """A parameter `number`: the first `fast` values run by default, the next `slow` values are marked slow."""
     numbers = [*range(fast), *(pytest.param(number, marks=pytest.mark.slow) for number in range(fast, fast + slow))]
     return pytest.mark.parametrize("number", numbers)
 

@@ -62,7 +62,7 @@ class Arrays {
  private:
   static constexpr int64_t kMostNodes = 1 << 20;
 
-  // In front of its own axes, so many of this size, an array has those of the values. Some may have size 1, if it is no result.
+  // The axes of an array are those of the batch, then `own` axes of `size`. In arguments, an axis of the batch may have size 1.
   void check(const char* name, const ffi::AnyBuffer& array, ffi::DataType numbers, size_t own, int64_t size, bool is_result) const {
     const ffi::AnyBuffer::Dimensions axes = array.dimensions();
     bool fits = array.element_type() == numbers && axes.size() == batch_.size() + own;

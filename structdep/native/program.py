@@ -35,7 +35,7 @@ from structdep.native.readings import Reading
 from structdep.native.weighted import without_weighted
 from structdep.once import once
 from structdep.plan import Plan, plan
-from structdep.rewriting import Fold, Term, summed_variables
+from structdep.rewriting import Fold, Term, at_variables, summed_variables
 
 VERSION = 1
 """Of what the numbers mean: that of `program.h`."""
@@ -84,10 +84,7 @@ class Encoder:
     def atoms(self) -> dict[Item | Score, Atom]:
         """Each item at its positions, named c0, c1, .."""
         some = [*self.plan.system.axioms, *(fold.conclusion for fold in self.folds)]
-        return {
-            atom.symbol: Atom(atom.symbol, tuple(Position(f"c{m}") for m in range(len(atom.positions))))
-            for atom in some
-        }
+        return {atom.symbol: at_variables(atom) for atom in some}
 
     @cached_property
     def tables(self) -> dict[str, int]:

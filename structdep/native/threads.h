@@ -26,8 +26,8 @@ inline double microseconds_since(Clock::time_point start) {
 // To wake a thread takes about 50 microseconds: none is woken for less work, nor slept for by one that soon goes on.
 constexpr double kWorthWaking = 80, kWorthSleeping = 200;
 
-// Calls work(0), .., work(count - 1), which take so many microseconds and throw nothing, in threads of the pool, and in this
-// one, which waits for no thread that has not begun.
+// Calls work(0), .., work(count - 1) in this thread and in threads of the pool. `work` must not throw; `microseconds` is the
+// time that all calls take. This thread does not wait for threads that have not begun.
 inline void in_threads(xla::ffi::ThreadPool& pool, int count, double microseconds, std::function<void(int)> work) {
   struct State {
     std::function<void(int)> work;
