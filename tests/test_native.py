@@ -213,6 +213,17 @@ def test_samples_of_many_sentences_are_as_frequent_as_probable() -> None:
 
 
 @needs_it
+def test_samples_are_samples_where_they_are_differentiated() -> None:
+    tables, lengths, key = {"arc": jnp.zeros((50, 5, 5))}, jnp.full(50, 4), jax.random.key(2)
+
+    def arcs(tables: dict[str, jax.Array]) -> jax.Array:
+        return native.run(run_by_xla, sd.charts.eisner(), sd.LogSum(), "sample", tables, lengths, key)[1]["arc"]
+
+    drawn, change = jax.jvp(arcs, (tables,), (tables,))
+    assert len(np.unique(drawn, axis=0)) > 20 and not change.any()
+
+
+@needs_it
 def test_what_vmap_does_not_map_is_parsed_once() -> None:
     """Scores with several lengths, lengths with several scores, keys alone: as one call for each."""
     system, given = sd.charts.arc_hybrid(transitions=True), some(sd.charts.arc_hybrid(transitions=True), 4)
