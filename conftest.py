@@ -23,8 +23,9 @@ os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 
 import jax  # noqa: E402  (it reads the environment)
 
-from structdep import native, one_root  # noqa: E402
-from structdep.native import library  # noqa: E402
+from structdep._engines import cpu as native  # noqa: E402
+from structdep._engines.cpu import library  # noqa: E402
+from structdep.inference import one_root  # noqa: E402
 
 MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 

@@ -20,13 +20,12 @@ import jax.numpy as jnp
 
 from benchmarks.__main__ import machine
 from benchmarks.measure import SYSTEMS, measure, seconds
-from structdep import DeductionSystem
+from structdep import DeductionSystem, chart_bytes
+from structdep._engines.xla.fill import make_steps
+from structdep._engines.xla.steps import Step
+from structdep._lowering.plan import Plan, plan
 from structdep.batching import compiler_options
-from structdep.engine import make_steps
-from structdep.inside import chart_bytes
-from structdep.plan import Plan, plan
 from structdep.semirings.numerics import combine, exp, larger, window_maxima, window_sums
-from structdep.steps import Step
 
 CELLS = (8, 16, 24, 16)
 """The product that the limits are measured with: the first axis is summed. Its values fit a core's cache."""

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from jax.sharding import AxisType
 
 import structdep as sd
+from structdep._engines.cpu import library
 from structdep.batching import compiler_options, on_devices
-from structdep.native import library
 
 SYSTEMS = {
     "eisner": sd.charts.eisner(),

@@ -17,13 +17,12 @@ from experiments.scorers import Pairs, Singles, TableScorer, Triples
 from experiments.sentences import Heads, Sentence
 from experiments.tree_losses import LOSSES
 from experiments.vocabulary import Vocabulary
-from structdep import charts
+from structdep import chart_bytes, charts
 from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
 from structdep.greedy import second_order
-from structdep.inside import chart_bytes
+from structdep.inference.systems import System
 from structdep.spanning import all_trees
-from structdep.systems import System
 
 REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
 CHARTS_AT_ONCE = 2

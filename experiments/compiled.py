@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
+from structdep._engines.cpu.library import cache_folder
 from structdep.batching import compiler_options
-from structdep.native.library import cache_folder
 
 
 def keep_programs() -> None:

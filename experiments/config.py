@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.files import write_whole
-from structdep.pseudo_projective import Scheme
+from structdep.trees.pseudo_projective import Scheme
 
 Tags = Literal["off", "on", "stack"]
 """Whether tags, features and lemmas are learned, too, and whether the parser builds on what they are predicted from."""

@@ -17,8 +17,8 @@ from experiments.sentences import Heads, Sentence, read
 from experiments.shapes import plan
 from experiments.treebank import Treebank
 from experiments.vocabulary import Vocabulary
+from structdep.inference.systems import System
 from structdep.spanning import SpanningTrees
-from structdep.systems import System
 from structdep.trees import heads_to_arcs, is_projective
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from experiments.relations import fitted
 from experiments.sentences import Heads, Sentence
-from structdep.pseudo_projective import Scheme, decode, encode
+from structdep.trees.pseudo_projective import Scheme, decode, encode
 
 
 def encoded(sentences: Sequence[Sentence], scheme: Scheme) -> list[Sentence]:

@@ -11,8 +11,8 @@ from typing import get_args
 from experiments.lifting import decoded, encoded
 from experiments.sentences import Sentence
 from experiments.survey import Tables, survey
-from structdep.pseudo_projective import Scheme
 from structdep.trees import is_projective
+from structdep.trees.pseudo_projective import Scheme
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 SHARES = {

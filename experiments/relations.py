@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import jax
 import jax.numpy as jnp
 
-from structdep.pseudo_projective import DOWN, UP
+from structdep.trees.pseudo_projective import DOWN, UP
 
 ROOT, OTHER = "root", "dep"
 """What a word is, below the root and elsewhere, where nothing that fits was learned."""

@@ -64,7 +64,7 @@ def plan(
         (Shape(words=5, sentences=6), Shape(words=9, sentences=3), Shape(words=30, sentences=1))
         >>> from functools import partial
         >>> from structdep import charts
-        >>> from structdep.inside import chart_bytes
+        >>> from structdep import chart_bytes
         >>> plan(lengths, 60_000, partial(chart_bytes, charts.eisner(), ["arc"]), max_shapes=2)
         (Shape(words=9, sentences=9), Shape(words=30, sentences=1))
     """

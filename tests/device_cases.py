@@ -52,8 +52,8 @@ def losses(devices: int) -> list[float]:
 def charts(devices: int) -> list[str]:
     """What is wrong with charts of a batch that is shared by the devices, in several groups of sentences for each."""
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setitem(sys.modules["structdep.inside"].GROUP_BYTES, "cpu", 1)
-    monkeypatch.setattr(sys.modules["structdep.inside"], "SIDE_BY_SIDE", 1)
+    monkeypatch.setitem(sys.modules["structdep.inference.inside"].GROUP_BYTES, "cpu", 1)
+    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", 1)
     mesh = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Auto,))
     shared = NamedSharding(mesh, PartitionSpec("batch"))
     rng, batch = np.random.default_rng(0), 20 * devices

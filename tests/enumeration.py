@@ -11,7 +11,7 @@ from cases import LENGTHS, N
 from numpy.typing import ArrayLike, NDArray
 
 from structdep.deduction import DeductionSystem
-from structdep.systems import System
+from structdep.inference.systems import System
 from structdep.testing import derivations
 from structdep.trees import all_trees, heads_to_arcs
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.deduction import NODE, DeductionSystem
-from structdep.scores import problem
-from structdep.systems import run
+from structdep.inference.scores import problem
+from structdep.inference.systems import run
 from structdep.testing import DERIVATIONS, Use, Values, evaluate
 
 Tables = dict[str, NDArray[np.float64]]

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
-from structdep import batching, charts
+from structdep import batching, chart_bytes, charts
 from structdep.batching import Shape, padded_work, plan
-from structdep.inside import chart_bytes
 
 LENGTHS = st.lists(st.integers(0, 12), min_size=1, max_size=14)
 

@@ -12,12 +12,12 @@ import pytest
 from cases import LENGTHS, each_chart, some_tables
 
 import structdep as sd
-from structdep import native
+from structdep._engines import cpu as native
 from structdep.charts import arc_eager, arc_hybrid, eisner, mhk, one_endpoint_crossing
 from structdep.deduction import DeductionSystem
-from structdep.inside import run_by_xla
+from structdep.inference.inside import run_by_xla
+from structdep.inference.systems import System
 from structdep.spanning import all_trees
-from structdep.systems import System
 from structdep.testing import LOG, value
 
 ARCS = np.zeros((2, 4, 4), np.float32)
@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         r"a direction has the shape of the scores, \(2, 4, 4\), not \(4, 4\)",
     ),
     "labels for other trees": (
-        lambda: sd.TreeDistribution(eisner(), LABELLED).score(sd.distribution.Labelled(HEADS, HEADS[:, :2])),
+        lambda: sd.TreeDistribution(eisner(), LABELLED).score(sd.Labelled(HEADS, HEADS[:, :2])),
         ValueError,
         r"labels have shape \(2, 2\), expected \(2, 3\): one for each word",
     ),
@@ -210,7 +210,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "the trees to draw are none or more, not -1",
     ),
     "labelled trees without scores of labels": (
-        lambda: sd.TreeDistribution(eisner(), ARCS).score(sd.distribution.Labelled(HEADS, HEADS)),
+        lambda: sd.TreeDistribution(eisner(), ARCS).score(sd.Labelled(HEADS, HEADS)),
         ValueError,
         "trees have labels, but no scores are named 'label': give their heads alone",
     ),

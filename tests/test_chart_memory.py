@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import structdep as sd
+from structdep._engines.cpu import WANTS, library
+from structdep._engines.cpu.program import check_sum, program
 from structdep.deduction import DeductionSystem, Item, arc, either, indices, n
-from structdep.native import WANTS, library
-from structdep.native.program import check_sum, program
 
 pytestmark = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
 

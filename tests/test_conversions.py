@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 import structdep as sd
-from structdep.conversions import Converted, from_supar, from_synjax, from_torch_struct
 from structdep.spanning import all_trees
 from structdep.trees import all_trees as every_tree
 from structdep.trees import heads_to_arcs
+from structdep.trees.conversions import Converted, from_supar, from_synjax, from_torch_struct
 
 WORDS = 4
 RNG = np.random.default_rng(0)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import eisner
+from structdep.inference.systems import System
 from structdep.spanning import all_trees
-from structdep.systems import System
 from structdep.trees import is_tree
 
 close = partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7)

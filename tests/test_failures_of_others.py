@@ -11,8 +11,8 @@ from cases import LENGTHS, N, some_tables
 
 import structdep as sd
 from structdep.charts import arc_hybrid_trees, eisner, mh4_trees, mhk
+from structdep.inference.systems import System
 from structdep.spanning import all_trees
-from structdep.systems import System
 from structdep.testing import derivations
 from structdep.trees import heads_to_arcs, is_tree
 

@@ -14,10 +14,10 @@ from cases import LENGTHS, some_tables
 from jax.sharding import AbstractMesh, AxisType
 
 import structdep as sd
-from structdep import gpu
+from structdep._engines import gpu
 from structdep.deduction import DeductionSystem
-from structdep.inside import GROUP_BYTES, run_by_xla
-from structdep.scores import Problem, problem
+from structdep.inference.inside import GROUP_BYTES, run_by_xla
+from structdep.inference.scores import Problem, problem
 
 SYSTEMS = [
     sd.charts.arc_hybrid(transitions=True),
@@ -148,7 +148,7 @@ def test_groups_of_sentences(interpreted: list[str], monkeypatch: pytest.MonkeyP
     expected = sd.marginals(sd.charts.mhk(4), random_scores(5, 5))
     run_by_xla.clear_cache()
     monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
-    monkeypatch.setattr(sys.modules["structdep.inside"], "SIDE_BY_SIDE", 1)
+    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", 1)
     np.testing.assert_allclose(sd.marginals(sd.charts.mhk(4), random_scores(5, 5)), expected, atol=1e-6)
     assert interpreted == ["fill", "go_back"] * 2
 

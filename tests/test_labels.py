@@ -39,8 +39,8 @@ def test_labelled_trees(system: DeductionSystem, single_root: bool) -> None:
     log_partition, best, chosen = trees.log_partition(), trees.max(), trees.argmax()
     marginals, entropy, k_best = trees.marginals(), trees.entropy(), trees.k_best(K)
     drawn = trees.sample(jax.random.key(6), DRAWS)
-    assert isinstance(chosen, sd.distribution.Labelled) and isinstance(drawn, sd.distribution.Labelled)
-    some = sd.distribution.Labelled(drawn.heads[:20], drawn.labels[:20])
+    assert isinstance(chosen, sd.Labelled) and isinstance(drawn, sd.Labelled)
+    some = sd.Labelled(drawn.heads[:20], drawn.labels[:20])
     scored = trees.score(some)
     assert k_best.labels is not None and marginals["label"].shape == tables["label"].shape
     close(marginals["label"].sum(-1), marginals["arc"], atol=1e-4)

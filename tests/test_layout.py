@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 from test_systems import Declared, each_system
 
+from structdep._engines.xla.fill import make_steps
+from structdep._engines.xla.layout import Layout
+from structdep._engines.xla.skewing import skew
+from structdep._engines.xla.views import Dim, Key, View
+from structdep._lowering.plan import plan
 from structdep.deduction import DeductionSystem
-from structdep.engine import make_steps
-from structdep.layout import Layout
-from structdep.plan import plan
-from structdep.skewing import skew
-from structdep.views import Dim, Key, View
 
 SIZES = (1, 2, 3, 5, 9, 24, 41)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from structdep.native import library
+from structdep._engines.cpu import library
 
 needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
 COMMANDS = len(library.UNITS) + 1
@@ -68,7 +68,7 @@ with ThreadPoolExecutor(4) as threads:
 @needs_it
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 def test_who_is_killed_while_compiling_is_not_waited_for(compiler: Path) -> None:
-    code = "from structdep.native import library; library.compiled()"
+    code = "from structdep._engines.cpu import library; library.compiled()"
     environment = os.environ | {"SLOWLY": "30"}
     holder = subprocess.Popen([sys.executable, "-c", code], env=environment, start_new_session=True)
     while not compiler.exists():

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from structdep import native
+from structdep._engines import cpu as native
+from structdep._engines.cpu import library
+from structdep._engines.cpu.program import is_possible
 from structdep.deduction import DeductionSystem, Item, Product, arc, indices, n
-from structdep.inside import run_by_xla, run_chart
-from structdep.native import library
-from structdep.native.program import is_possible
-from structdep.scores import Problem, problem
+from structdep.inference.inside import run_by_xla, run_chart
+from structdep.inference.scores import Problem, problem
 
 WORDS = 11
 needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from structdep.once import once
+from structdep._once import once
 
 
 def test_threads_that_ask_at_once_get_what_one_of_them_computes() -> None:

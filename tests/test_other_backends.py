@@ -10,7 +10,7 @@ import pytest
 
 import structdep as sd
 from structdep import transitions as tr
-from structdep.systems import System
+from structdep.inference.systems import System
 
 pytestmark = pytest.mark.usefixtures("by_xla")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from experiments.sentences import Sentence, read
 from experiments.treebank import VARIABLE, find_treebank
-from structdep.pseudo_projective import Scheme, decode, encode, lift
 from structdep.trees import all_trees, crossing_arcs, is_projective, is_tree
+from structdep.trees.pseudo_projective import Scheme, decode, encode, lift
 
 SCHEMES: tuple[Scheme, ...] = ("head", "path", "head+path")
 each_scheme = pytest.mark.parametrize("scheme", SCHEMES)

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_systems import systems
 from reference_checks import check
 
-from structdep import gpu, groups, steps
+from structdep._engines import gpu
+from structdep._engines.xla import steps
+from structdep._lowering import groups
 from structdep.deduction import DeductionSystem
 
 BLOCK = 20

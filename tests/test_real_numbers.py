@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from structdep import native
+from structdep._engines import cpu as native
+from structdep._engines.cpu import library
 from structdep.deduction import DeductionSystem
-from structdep.inside import run_by_xla
-from structdep.native import library
-from structdep.scores import Problem, problem
+from structdep.inference.inside import run_by_xla
+from structdep.inference.scores import Problem, problem
 
 pytestmark = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
 SYSTEMS = [sd.charts.one_endpoint_crossing(), sd.charts.crossing_sensitive(), sd.charts.mh4_trees()]

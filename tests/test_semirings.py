@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
+from structdep.inference.systems import System
 from structdep.semirings import Entropies, Moments
 from structdep.spanning import all_trees
-from structdep.systems import System
 from structdep.testing import derivations
 from structdep.trees import is_tree
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from structdep import groups, steps
+from structdep._engines.xla import steps
+from structdep._engines.xla.fill import make_steps
+from structdep._lowering import groups
+from structdep._lowering.plan import plan
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
-from structdep.engine import make_steps
-from structdep.plan import plan
 
 i, j, k = indices("i j k")
 A, (B, C, D) = Item("A"), (Item(name, family="state") for name in "BCD")

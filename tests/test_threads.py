@@ -7,8 +7,8 @@ import jax
 import pytest
 
 import structdep as sd
-from structdep.native import library
-from structdep.native.program import program
+from structdep._engines.cpu import library
+from structdep._engines.cpu.program import program
 
 SYSTEMS = [
     sd.charts.eisner(),

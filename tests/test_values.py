@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
 from structdep.deduction import DeductionSystem
-from structdep.inside import GROUP_BYTES
+from structdep.inference.inside import GROUP_BYTES
 from structdep.semirings import semiring
 from structdep.testing import LOG, MAX, Values, evaluate, value
 
@@ -122,7 +122,7 @@ def test_groups_of_sentences_give_what_one_batch_gives(monkeypatch: pytest.Monke
 
 def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, nodes: int) -> None:
     monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
-    monkeypatch.setattr(sys.modules["structdep.inside"], "SIDE_BY_SIDE", sentences * nodes**2)
+    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", sentences * nodes**2)
 
 
 @pytest.mark.slow_by_xla

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
-from structdep.constraints import Constraints
 from structdep.greedy.improvement import improved
 from structdep.greedy.partial_trees import basic, partial_predictions
 from structdep.greedy.parts import Parts, Scores, parts
 from structdep.greedy.search import search
-from structdep.trees import check_trees_unless_traced
+from structdep.inference.constraints import Constraints
+from structdep.trees.heads import check_trees_unless_traced
 
 
 def bgi(

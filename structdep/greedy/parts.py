@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
-from structdep.constraints import Constraints
 from structdep.deduction import Score
-from structdep.scores import problem
+from structdep.inference.constraints import Constraints
+from structdep.inference.scores import problem
 from structdep.trees import heads_to_arcs
 
 Scores = ArrayLike | Mapping[str, ArrayLike]

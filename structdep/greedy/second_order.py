@@ -11,9 +11,9 @@ import jax.numpy as jnp
 
 from structdep.greedy.parsers import parse
 from structdep.greedy.parts import Parts, SecondOrder
-from structdep.scores import is_sound, nan_unless
+from structdep.inference.scores import is_sound, nan_unless
+from structdep.inference.systems import on_devices, run
 from structdep.semirings import MaxPlus, Semiring
-from structdep.systems import on_devices, run
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from structdep.deduction import Score
-from structdep.scores import is_sound, nan_unless
+from structdep.inference.scores import is_sound, nan_unless
+from structdep.inference.systems import on_devices, run
 from structdep.semirings import Entropy, Expectation, KBest, LogSum, MaxPlus, Moments, Pair, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.spanning.entropy import entropies
@@ -19,7 +20,6 @@ from structdep.spanning.k_best import k_best_trees, score_of
 from structdep.spanning.matrix_tree import log_partition
 from structdep.spanning.mst import best_tree
 from structdep.spanning.sampling import random_tree
-from structdep.systems import on_devices, run
 from structdep.trees import heads_to_arcs
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep import charts
-from structdep.losses import gold_score
+from structdep.inference.losses import gold_score
 from structdep.semirings import MaxPlus
 from structdep.transitions.arrays import Array
 from structdep.transitions.configuration import Configuration

@@ -10,7 +10,7 @@ from math import prod
 import jax
 import jax.numpy as jnp
 
-from structdep.scores import Tables, named
+from structdep.inference.scores import Tables, named
 from structdep.transitions.configuration import Features
 from structdep.transitions.notation import PLACES, Transition, TransitionSystem
 

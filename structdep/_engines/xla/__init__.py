@@ -1,0 +1,1 @@
+"""Charts filled by programs of XLA, in any semiring and on any device."""

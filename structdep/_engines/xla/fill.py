@@ -1,0 +1,124 @@
+"""Fills a chart: the one loop over widths, and the same loop downwards for its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from structdep._engines.xla.layout import SIDES, Grid, Layout, sides
+from structdep._engines.xla.steps import Arrays, Stages, Step, total
+from structdep._engines.xla.views import Key, View, unions
+from structdep._lowering.groups import Group, is_nothing
+from structdep._lowering.plan import Block, Plan
+from structdep._lowering.rewriting import summed_variables
+from structdep.deduction import Atom
+from structdep.semirings import Semiring
+
+
+def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
+    return [_step(group, plan, layout, block) for group in block.groups]
+
+
+def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
+    grid = Grid(layout, group.conclusion, (), block.lo, block.hi, len(group.folds))
+    products, having = [], []
+    for term in group.terms:
+        summed = summed_variables(group.conclusion, tuple(slot[0] for slot in term))
+        products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
+        factors = enumerate(zip(*term, strict=True))
+        having.append(tuple(member for member, own in factors if not any(map(is_nothing, own))))
+    family, rows = plan.places([fold.conclusion for fold in group.folds])
+    targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
+    return Step(tuple(products), tuple(targets), grid.shape, tuple(having))
+
+
+def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:
+    if not slot[0].is_item:
+        return grid.score(slot)
+    family, rows = plan.places(slot)
+    side = next(side for side in "=" + sides(slot[0], grid.conclusion) if (side, family) in plan.charts)
+    return grid.item(side, slot[0], family, rows)
+
+
+def table_keys(plan: Plan, layout: Layout) -> list[Key]:
+    """The skewed score tables that the steps read."""
+    charts = plan.charts
+    steps = [step for block in plan.blocks(layout.widest) for step in make_steps(plan, layout, block)]
+    keys = (view.key for step in steps for views, _ in step.products for view in views)
+    return [key for key in dict.fromkeys(keys) if key not in charts]
+
+
+def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any, keep: bool) -> Arrays:
+    """Charts that hold the axioms, of boxed rules. Items read at their own width alone keep all widths if `keep`."""
+    charts: Arrays = {}
+    for (side, family), atom in plan.charts.items():
+        shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
+        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, *layout.batch(batch)), dtype)
+    for axiom in plan.system.axioms if plan.is_boxed else ():
+        width = axiom.span[1].shift
+        grid = Grid(layout, axiom, (), width, width)
+        ones = semiring.ones((*grid.shape, *layout.batch(batch)), dtype)
+        for side in SIDES:
+            if (side, plan.families[axiom.symbol]) in charts:
+                view = grid.item(side, axiom, *plan.places([axiom]))
+                charts[view.key] = view.write(charts[view.key], ones, width)
+    return charts
+
+
+def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: Semiring) -> Arrays:
+    """The charts, filled width by width; `tables` are the skewed scores."""
+    for block in plan.blocks(layout.widest):
+        steps = make_steps(plan, layout, block)
+
+        def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
+            stages = Stages(width)
+            for step in steps:
+                charts = step.advance(tables, charts, semiring, stages)
+            return charts
+
+        charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
+    return charts
+
+
+def _slab(chart: Any) -> Any:
+    """Zeros in place of a chart's items of one width."""
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), chart)
+
+
+def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
+    """Cotangents of the tables from those of the charts: widths go down, each fold is pulled back where it was made."""
+    own = {key: _slab(chart) for key, chart in cotangents.items() if key[0] == "="}
+    state = {key: jax.tree.map(jnp.zeros_like, table) for key, table in tables.items()}
+    state |= {key: chart for key, chart in cotangents.items() if key not in own}
+    arrays = {**tables, **charts}
+    for block in reversed(plan.blocks(layout.widest)):
+        steps = make_steps(plan, layout, block)
+
+        def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
+            stages = Stages(hi - count)
+            state = state | own
+            shares: dict[View, list[Any]] = {}
+            for step in reversed(steps):
+                state = _add(state, shares, {target.key for target in step.targets}, stages)
+                state, boxes = step.pull_back(arrays, state, semiring, stages)
+                for view, box in boxes:
+                    shares.setdefault(view, []).append(box)
+            state = _add(state, shares, {view.key for view in shares}, stages)
+            return {key: state[key] for key in state if key not in own}
+
+        state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
+    return {key: state[key] for key in tables}
+
+
+def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], stages: Stages) -> Arrays:
+    """The state with the shares in the arrays of some keys, which are used up."""
+    totals = {view: total(shares.pop(view)) for view in list(shares) if view.key in keys}
+    for one in unions(totals):
+        key = one.view.key
+        state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
+    return state

@@ -1,0 +1,1 @@
+"""What is asked of a class of trees: values, trees, probabilities, losses."""

@@ -1,0 +1,252 @@
+"""A distribution over trees, p(tree) ∝ exp(score): every query is a chart, its gradient or its traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from numpy.typing import ArrayLike
+
+from structdep import charts
+from structdep.deduction import LABEL
+from structdep.inference import queries
+from structdep.inference.constraints import Constraints
+from structdep.inference.divergences import cross_entropy
+from structdep.inference.inside import inside
+from structdep.inference.scores import Tables, all_wide, named, problem, wide
+from structdep.inference.systems import System
+from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.spanning import SpanningTrees
+from structdep.trees import heads_to_arcs
+
+
+class Labelled(NamedTuple):
+    """Labelled trees: `heads` and `labels`, int32 `[.., *batch, n]`."""
+
+    heads: jax.Array
+    labels: jax.Array
+
+
+class Best(NamedTuple):
+    """The best trees of each sentence: int32 `heads` (-1 where there are fewer) and `labels` `[k, *batch, n]`.
+
+    `scores` are `[k, *batch]`, `labels` None where arcs have none.
+    """
+
+    heads: jax.Array
+    scores: jax.Array
+    labels: jax.Array | None
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TreeDistribution:
+    """The trees of a deduction system with p(tree) ∝ exp(score), a pytree: jit, vmap and grad go through it.
+
+    Args:
+        system: one that derives each tree once (`charts.eisner`, `charts.mh4_trees`, ..). Another serves for `argmax`
+            and `max`; for what sums over trees it is refused, unless `over` is "derivations".
+        scores, lengths, constraints: as in `inside`. Scores named `label` make labelled trees.
+        single_root: whether exactly one word depends on the root.
+
+    Raises:
+        ValueError: by the queries that sum over trees, where the system derives a tree several times.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> trees = sd.TreeDistribution(sd.charts.eisner(), jnp.zeros((5, 5)))
+        >>> jnp.exp(trees.log_partition()).round(), jnp.exp(-trees.log_prob(jnp.array([3, 3, 0, 3]))).round()
+        (Array(55., dtype=float32), Array(55., dtype=float32))
+        >>> trees.sample(jax.random.key(0), 100).shape
+        (100, 4)
+    """
+
+    system: System = field(metadata={"static": True})
+    scores: Tables
+    lengths: ArrayLike | None = None
+    constraints: Constraints | None = None
+    single_root: bool = field(default=False, metadata={"static": True}, kw_only=True)
+    over: str = field(default="trees", metadata={"static": True}, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.over not in ("trees", "derivations"):
+            raise ValueError(f'a distribution is over "trees" or over "derivations", not over {self.over!r}')
+
+    def log_partition(self) -> jax.Array:
+        """log Σ exp(score) over all trees, `[*batch]`; -inf where there is none."""
+        return self._inside(LogSum())
+
+    def exists(self) -> jax.Array:
+        """Whether there is any tree, bool `[*batch]`; also False where a score is NaN or +inf."""
+        return jnp.isfinite(self.max())
+
+    def max(self) -> jax.Array:
+        """The score of the best tree, `[*batch]`; its gradient is that tree's."""
+        return self._inside(MaxPlus())
+
+    def argmax(self) -> jax.Array | Labelled:
+        """The best tree: `heads` int32 `[*batch, n]`, -1 where there is none; `Labelled` where labels are scored."""
+        return self._labelled(self._best(self.tables()), queries.best_labels)
+
+    def marginals(self) -> Any:
+        """The probability that a tree uses each score, in the shape of the scores."""
+        semiring = self._graded(LogSum())
+        return queries.marginals(self.system, self.scores, self.lengths, self.constraints, semiring)
+
+    def arc_marginals(self) -> jax.Array:
+        """The probability of each arc, `[*batch, n+1, n+1]`, whatever is scored."""
+        return replace(self, scores=self.tables()).marginals()["arc"]
+
+    def score(self, trees: ArrayLike | Labelled) -> jax.Array:
+        """The score of each of some trees, heads `[.., *batch, n]` or `Labelled`; f32 `[.., *batch]`.
+
+        Of a partial one (-1: unknown) the log-sum over its completions, of heads alone that over their labels.
+        """
+        own = self._for_each(trees)
+        return replace(own, scores=own._obeying(trees))._inside(LogSum())
+
+    def log_prob(self, trees: ArrayLike | Labelled) -> jax.Array:
+        """The log-probability of each of some trees, or of all completions of a partial one, <= 0; see `score`."""
+        found = _difference(self.score(trees), self.log_partition())
+        return _zero_where(found > 0, found)
+
+    def sample(self, key: jax.Array, n: int) -> jax.Array | Labelled:
+        """Trees drawn independently and exactly: `heads` int32 `[n, *batch, words]`, -1 where there is none."""
+        self._graded(LogSum())
+        if n < 0:
+            raise ValueError(f"the trees to draw are none or more, not {n}")
+        return jax.vmap(partial(self._sample, self.tables()))(jax.random.split(key, n))
+
+    def k_best(self, k: int) -> Best:
+        """The k best trees, all different, from the best down; labelled trees differ if their labels do."""
+        scores, pull = jax.vjp(lambda t: replace(self, scores=t)._inside(KBest(k)), self.tables())
+        seeds = jnp.moveaxis(jnp.ones_like(scores)[..., None] * jnp.eye(k, dtype=scores.dtype), -1, 0)
+        (uses,) = jax.vmap(pull)(seeds)
+        scores = jnp.moveaxis(scores, -1, 0)
+        heads = jnp.argmax(uses["arc"][..., 1:], axis=-2).astype(jnp.int32)
+        heads = jnp.where(~jnp.isfinite(scores)[..., None] & self._is_word(), -1, heads)
+        return Best(heads, scores, queries.best_labels(uses[LABEL], heads) if LABEL in uses else None)
+
+    def entropy(self) -> jax.Array:
+        """-Σ p log p in nats, `[*batch]`."""
+        if isinstance(self.system, SpanningTrees):
+            return self._inside(Entropy()).entropy
+        return self.cross_entropy(self)  # charts of entropies take long to compile
+
+    def cross_entropy(self, other: TreeDistribution) -> jax.Array:
+        """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not, 0 where p has no tree at all.
+
+        NaN where a score is NaN or +inf.
+
+        Raises:
+            ValueError: the two are over different trees, or over different derivations of them that q tells apart.
+        """
+        return cross_entropy(self, other)
+
+    def kl_divergence(self, other: TreeDistribution) -> jax.Array:
+        """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
+        found = self.cross_entropy(other) - self.entropy()
+        return _zero_where(found < 0, found)
+
+    def expected_attachment(self, heads: ArrayLike) -> jax.Array:
+        """The expected number of words with their head in `heads` `[.., *batch, n]` (-1: none), `[.., *batch]`."""
+        arcs = heads_to_arcs(heads, self._for_each(heads).lengths)
+        return jnp.where(arcs, self.arc_marginals(), 0).sum((-2, -1))
+
+    def minimum_risk(self) -> jax.Array:
+        """The tree with the greatest expected attachment (minimum Bayes risk): `heads` int32 `[*batch, n]`."""
+        forbidden = jnp.isneginf(self.tables()["arc"])
+        return self._best({"arc": jnp.where(forbidden, -jnp.inf, self.arc_marginals())})
+
+    def covariance(self, direction: Any) -> Any:
+        """Of each score's use with the sum of `direction` over a tree, shaped as the scores: Hessian times vector."""
+        scores, direction = all_wide(self.scores), all_wide(direction)
+        shapes, found = (jax.tree.map(jnp.shape, tables) for tables in (scores, direction))
+        if shapes != found:
+            raise ValueError(f"a direction has the shape of the scores, {shapes}, not {found}")
+        direction = jax.tree.map(lambda own, table: table.astype(own.dtype), scores, direction)
+        return jax.vjp(lambda scores: replace(self, scores=scores).marginals(), scores)[1](direction)[0]
+
+    def tables(self) -> dict[str, jax.Array]:
+        """The scores by name, in float32 or wider, those of arcs among them, -inf where constraints forbid an arc."""
+        tables = {name: wide(name, table) for name, table in named(self.scores).items()}
+        if "arc" not in tables:
+            given = problem(self.system, tables, self.lengths)
+            nodes = given.words + 1
+            tables["arc"] = jnp.zeros((*given.lengths.shape, nodes, nodes), given.given["arc"].dtype)
+        return tables if self.constraints is None else _allowing(self.constraints, tables)
+
+    def _inside(self, semiring: Semiring) -> Any:
+        return inside(self.system, self.scores, self.lengths, self._graded(semiring), self.constraints)
+
+    def _graded(self, semiring: Semiring) -> Semiring:
+        """The semiring for this number of roots; refused if its sums are of derivations, and trees are wanted."""
+        if not (semiring.idempotent or self.system.unambiguous or self.over == "derivations"):
+            twin = f"{self.system.name.removesuffix('_transitions')}_trees"
+            twin = {"mh3_trees": "arc_hybrid_trees"}.get(twin, twin)
+            advice = f"take structdep.charts.{twin}(..), " if hasattr(charts, twin) else "take a system that does not, "
+            raise ValueError(
+                f"{self.system.name} derives a tree several times, so that sums over its derivations are not sums over "
+                f'trees: {advice}or say over="derivations"'
+            )
+        return SingleRoot(semiring) if self.single_root else semiring
+
+    def _for_each(self, trees: ArrayLike | Labelled) -> TreeDistribution:
+        """One for each of some trees `[.., *batch, n]`."""
+        heads = jnp.asarray(trees.heads if isinstance(trees, Labelled) else trees)
+        tables = self.tables()
+        own, more = replace(self, scores=tables), heads.shape[: max(heads.ndim + 1 - tables["arc"].ndim, 0)]
+
+        def each(leaf: Any) -> jax.Array:
+            array = jnp.asarray(leaf)
+            return jnp.broadcast_to(array, (*more, *array.shape))
+
+        return jax.tree.map(each, own, is_leaf=lambda leaf: isinstance(leaf, list | tuple)) if more else own
+
+    def _obeying(self, trees: ArrayLike | Labelled) -> dict[str, jax.Array]:
+        """The scores, -inf where a tree has another head, or another label."""
+        if not isinstance(trees, Labelled):
+            return _allowing(Constraints(trees), self.tables())
+        tables = _allowing(Constraints(trees.heads), self.tables())
+        if LABEL not in tables:
+            raise ValueError(f"trees have labels, but no scores are named {LABEL!r}: give their heads alone")
+        return tables | {LABEL: queries.with_labels(tables[LABEL], trees.labels)}
+
+    def _best(self, tables: Tables) -> jax.Array:
+        return queries.argmax(
+            self.system, tables, self.lengths, constraints=self.constraints, single_root=self.single_root
+        )
+
+    def _labelled(self, heads: jax.Array, choose: Callable[[ArrayLike, jax.Array], jax.Array]) -> jax.Array | Labelled:
+        tables = named(self.scores)
+        if LABEL not in tables:
+            return heads
+        return Labelled(heads, jnp.where(self._is_word(), choose(tables[LABEL], heads), 0))
+
+    def _sample(self, tables: Tables, key: jax.Array) -> jax.Array | Labelled:
+        trees, labels = jax.random.split(key)
+        heads = queries.sample(self.system, tables, trees, self.lengths, self.constraints, single_root=self.single_root)
+        return self._labelled(heads, partial(queries.sample_labels, key=labels))
+
+    def _is_word(self) -> jax.Array:
+        given = problem(self.system, self.scores, self.lengths)
+        return jnp.arange(given.words) < given.lengths[..., None]
+
+
+def _allowing(constraints: Constraints, tables: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
+
+
+def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
+    """a - b, -inf where a is, also if b is."""
+    impossible = jnp.isneginf(a)
+    return jnp.where(impossible, -jnp.inf, jnp.where(impossible, 0, a) - jnp.where(impossible, 0, b))
+
+
+def _zero_where(is_rounded: jax.Array, value: jax.Array) -> jax.Array:
+    """0 where rounding has changed the sign; the derivatives are those of the value."""
+    return jnp.where(is_rounded, value - jax.lax.stop_gradient(value), value)

@@ -1,0 +1,80 @@
+"""How far one distribution over trees is from another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from structdep.deduction import LABEL
+from structdep.inference.scores import Problem, named, problem
+
+if TYPE_CHECKING:
+    from structdep.inference.distribution import TreeDistribution
+
+
+def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
+    """-Σ p log q in nats, `[*batch]`: see `TreeDistribution.cross_entropy`."""
+    sentences = [problem(one.system, one.scores, one.lengths, one.constraints) for one in (p, q)]
+    _check_comparable(p, q)
+    _check_same(*sentences)
+    tables = q.tables()
+    own = {name: jnp.zeros_like(table) for name, table in tables.items()} | p.tables()
+    marginals = replace(p, scores=own).marginals()
+    exists = jnp.any(marginals["arc"] > 0, (-2, -1))
+    # Relative to their means, scores are small where it counts, so that large numbers need not cancel.
+    mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True)
+    tables["arc"] = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
+    log_partition = replace(q, scores=tables).log_partition()
+    expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
+    missing = jnp.isneginf(expected)
+    entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
+    return jnp.where(_are_sound(*sentences), jnp.where(exists, entropy, 0), jnp.nan)
+
+
+def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int, per_word: bool = False) -> jax.Array:
+    """Σ marginals · table, where what has no probability counts for nothing."""
+    used, finite = marginals > 0, jnp.isfinite(table)
+    axes = -2 if per_word else tuple(range(batch_axes, table.ndim))
+    total = jnp.sum(jnp.where(used & finite, marginals, 0) * jnp.where(used & finite, table, 0), axes)
+    return jnp.where(jnp.any(used & jnp.isneginf(table), axes), -jnp.inf, total)
+
+
+def _are_sound(*sentences: Problem) -> jax.Array:
+    """Whether all scores of a sentence are numbers, `[*batch]`."""
+    batch_axes = sentences[0].lengths.ndim
+    tables = [table for given in sentences for table in jax.tree.leaves((given.tables, given.labels))]
+    return ~jnp.stack([jnp.isnan(table).any(tuple(range(batch_axes, table.ndim))) for table in tables]).any(0)
+
+
+def _check_comparable(p: TreeDistribution, q: TreeDistribution) -> None:
+    same = p.system == q.system or (bool(p.system.trees) and p.system.trees == q.system.trees)
+    if not same or (q.single_root and not p.single_root):
+        raise ValueError(f"not over the same trees: {_described(p)} and {_described(q)}")
+    labels = {np.shape(own[LABEL])[-1] for own in map(named, (p.scores, q.scores)) if LABEL in own}
+    if len(labels) > 1:
+        raise ValueError(f"not of the same labels: there are {' and '.join(map(str, labels))} of them")
+    extra = named(q.scores).keys() - {"arc", LABEL}
+    if extra and p.system != q.system:
+        raise ValueError(
+            f"{q.system.name} scores {sorted(extra)}, which {p.system.name} does not know: "
+            "compare two distributions of one system, or score arcs"
+        )
+
+
+def _check_same(p: Problem, q: Problem) -> None:
+    if p.lengths.shape != q.lengths.shape or p.words != q.words:
+        raise ValueError(
+            f"not of the same sentences: a batch of {p.lengths.shape} with up to {p.words} words, "
+            f"and one of {q.lengths.shape} with up to {q.words}"
+        )
+    if not isinstance(p.lengths != q.lengths, jax.core.Tracer) and (p.lengths != q.lengths).any():
+        raise ValueError(f"not of the same sentences: they have {p.lengths.tolist()} and {q.lengths.tolist()} words")
+
+
+def _described(one: TreeDistribution) -> str:
+    roots = ", single root" if one.single_root else ""
+    return f"{one.system.name} ({one.system.trees or 'trees of its own'}{roots})"

@@ -1,0 +1,143 @@
+"""Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores.
+
+`constraints` are on the trees that compete with the gold tree, which has to obey them itself. Sentences without words
+lose nothing; a gold tree that is forbidden (-inf) is infinitely bad, with derivatives 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structdep.inference.constraints import Constraints
+from structdep.inference.inside import inside
+from structdep.inference.queries import marginals
+from structdep.inference.scores import Tables, named
+from structdep.inference.systems import System
+from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
+from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
+
+
+def hinge(
+    system: System,
+    scores: Tables,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
+    weight: float | jax.Array = 1.0,
+    constraints: Constraints | None = None,
+) -> jax.Array:
+    """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, >= 0.
+
+    `heads` must be trees of the system's class: see `nearest_tree`.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.hinge(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1]))
+        Array(2., dtype=float32)
+    """
+    worst = inside(system, scores, lengths, CostAugmented(heads, weight), constraints)
+    return jnp.maximum(_above(worst, gold_score(system, scores, heads, lengths, MaxPlus()), lengths), 0)
+
+
+def softmax_margin(
+    system: System,
+    scores: Tables,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
+    weight: float | jax.Array = 1.0,
+    constraints: Constraints | None = None,
+) -> jax.Array:
+    """`log Σ_t exp(score(t) + weight · wrong heads of t) - score(gold)`: f32 `[*batch]` (Gimpel, Smith 2010).
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.softmax_margin(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
+        Array(2.4076, dtype=float32)
+    """
+    total = inside(system, scores, lengths, CostAugmented(heads, weight, LogSum), constraints)
+    return _above(total, gold_score(system, scores, heads, lengths, LogSum()), lengths)
+
+
+def risk(
+    system: System,
+    scores: Tables,
+    heads: ArrayLike,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> jax.Array:
+    """The expected number of wrong heads under p(derivation) ∝ exp(score): f32 `[*batch]`, for minimum-risk training.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.risk(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
+        Array(1., dtype=float32)
+    """
+    tables = named(scores)
+    arcs, gold = _gold(tables, heads, lengths)
+    uses = marginals(system, tables | {"arc": arcs}, lengths, constraints)["arc"]
+    return jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
+
+
+def nll(
+    system: System,
+    scores: Tables,
+    heads: ArrayLike | Constraints,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> jax.Array:
+    """Negative log-likelihood, `log Z - score(gold)`: f32 `[*batch]`.
+
+    For an ambiguous system, such as MH_k, a tree's probability is that of all its derivations. `heads` must be
+    trees of the system's class (see `nearest_tree`), or `Constraints` where trees are known in part: the likelihood
+    is then that of all trees that obey them.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.losses.nll(sd.charts.eisner(), jnp.zeros((3, 3)), jnp.array([0, 1])).round(4)
+        Array(1.0986, dtype=float32)
+        >>> sd.losses.nll(sd.charts.eisner(), jnp.zeros((3, 3)), sd.Constraints(jnp.array([0, -1]))).round(4)
+        Array(0.4055, dtype=float32)
+    """
+    if isinstance(heads, Constraints):
+        gold = inside(system, scores, lengths, LogSum, heads)
+    else:
+        gold = gold_score(system, scores, heads, lengths, LogSum())
+    return _above(inside(system, scores, lengths, LogSum, constraints), gold, lengths)
+
+
+def _above(total: jax.Array, gold: jax.Array, lengths: ArrayLike | None) -> jax.Array:
+    """`total` - `gold`: infinite where the gold tree is forbidden, and 0 for sentences without words."""
+    forbidden = jnp.isneginf(gold)
+    above = jnp.where(forbidden, jnp.inf, jnp.where(forbidden, 0, total) - jnp.where(forbidden, 0, gold))
+    return above if lengths is None else jnp.where(jnp.asarray(lengths) > 0, above, 0)
+
+
+def gold_score(
+    system: System, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None, semiring: Semiring
+) -> jax.Array:
+    """The semiring sum over the derivations of the tree `heads`.
+
+    Where all derivations of a tree have one score, it is the sum of its arcs; else a chart in which all other arcs are
+    forbidden.
+    """
+    tables = named(scores)
+    arcs, gold = _gold(tables, heads, lengths)
+    if tables.keys() == {"arc"} and (semiring.idempotent or system.unambiguous):
+        return jnp.where(gold, arcs, 0).astype(jnp.promote_types(arcs.dtype, jnp.float32)).sum((-2, -1))
+    return inside(system, tables | {"arc": jnp.where(gold, arcs, -jnp.inf)}, lengths, semiring)
+
+
+def _gold(tables: Mapping[str, ArrayLike], heads: ArrayLike, lengths: ArrayLike | None) -> tuple[jax.Array, jax.Array]:
+    """The scores of arcs, and whether each is one of the gold tree."""
+    given, found = tables.get("arc"), np.shape(heads)
+    if given is not None and found != (expected := (*np.shape(given)[:-2], np.shape(given)[-1] - 1)):
+        raise ValueError(
+            f"heads have shape {found}, expected {expected}: one head for each word of scores {np.shape(given)}"
+        )
+    check_trees_unless_traced(heads, lengths)
+    gold = heads_to_arcs(heads, lengths)
+    return jnp.zeros(gold.shape) if given is None else jnp.asarray(given), gold

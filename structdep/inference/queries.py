@@ -1,0 +1,141 @@
+"""What a class of trees tells: the best tree, a random one, the probability of each arc, the nearest tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from numpy.typing import ArrayLike
+
+from structdep.inference.constraints import Constraints
+from structdep.inference.inside import flat, inside, tree
+from structdep.inference.scores import Problem, Tables, all_wide, problem
+from structdep.inference.systems import System
+from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.semirings.base import instance
+from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
+
+
+def argmax(
+    system: System,
+    scores: Tables,
+    lengths: ArrayLike | None = None,
+    semiring: Semiring | type[Semiring] = MaxPlus,
+    constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
+) -> jax.Array:
+    """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
+
+    Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
+    With `single_root`, the best of those in which one word depends on the root. Where no tree is allowed, a score is
+    NaN or +inf, or a sum of scores overflows, every head is -1. Arguments and errors as in `inside`; `CostAugmented`
+    gives the tree that a hinge loss pushes down.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.argmax(sd.charts.mhk(4), jnp.zeros((3, 3)).at[2, 1].set(1.0))
+        Array([2, 0], dtype=int32)
+    """
+    semiring = instance(semiring)
+    if not semiring.idempotent or len(jax.tree.leaves(semiring.chart().zero)) != 1:
+        raise ValueError(f"argmax needs a semiring with a best derivation: MaxPlus, say, not {type(semiring).__name__}")
+    given = problem(system, scores, lengths, constraints)
+    return _derived(system, given, SingleRoot(semiring) if single_root else semiring, None)
+
+
+def sample(
+    system: System,
+    scores: Tables,
+    key: jax.Array,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
+) -> jax.Array:
+    """A tree drawn with p(derivation) ∝ exp(score): `heads` int32 `[*batch, n]`; see `argmax`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> sd.sample(sd.charts.eisner(), jnp.zeros((3, 3)).at[2, 1].set(99.0), jax.random.key(0))
+        Array([2, 0], dtype=int32)
+    """
+    given = problem(system, scores, lengths, constraints)
+    return _derived(system, given, SingleRoot(LogSum()) if single_root else LogSum(), key)
+
+
+def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array | None) -> jax.Array:
+    """The heads of a best derivation, or of a random one, -1 where there is none."""
+    tables, lengths = given.lift(semiring)
+    want = "best" if key is None else "sample"
+    rows, row_lengths = flat((tables, lengths), lengths.ndim)
+    heads = tree(system, semiring, want, rows, row_lengths, key)
+    return heads.reshape(*lengths.shape, given.words)
+
+
+def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
+    """The best label of each word's arc: int32 `[*batch, n]` from scores `[*batch, n+1, n+1, labels]`; 0 if no head.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.best_labels(jnp.zeros((3, 3, 4)).at[2, 1, 3].set(1.0), jnp.array([2, 0]))
+        Array([3, 0], dtype=int32)
+    """
+    return jnp.where(jnp.asarray(heads) < 0, 0, jnp.argmax(_of_heads(scores, heads), axis=-1)).astype(jnp.int32)
+
+
+def sample_labels(scores: ArrayLike, heads: ArrayLike, key: jax.Array) -> jax.Array:
+    """A label of each word's arc, drawn with p(label) ∝ exp(score): int32 `[*batch, n]`; see `best_labels`."""
+    drawn = jax.random.categorical(key, _of_heads(scores, heads))
+    return jnp.where(jnp.asarray(heads) < 0, 0, drawn).astype(jnp.int32)
+
+
+def with_labels(scores: ArrayLike, labels: ArrayLike) -> jax.Array:
+    """The scores of labels, -inf where a word has another than in `labels`, int `[*batch, n]` (-1: not known)."""
+    table, labels = jnp.asarray(scores), jnp.asarray(labels)
+    if labels.shape != (expected := (*table.shape[:-3], table.shape[-2] - 1)):
+        raise ValueError(f"labels have shape {labels.shape}, expected {expected}: one for each word")
+    known = jnp.pad(labels, [(0, 0)] * (labels.ndim - 1) + [(1, 0)], constant_values=-1)[..., None, :, None]
+    return jnp.where((known < 0) | (known == jnp.arange(table.shape[-1])), table, -jnp.inf)
+
+
+def _of_heads(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
+    """The labels' scores of each word's arc, `[*batch, n, labels]`."""
+    table, heads = jnp.asarray(scores)[..., 1:, :], jnp.maximum(jnp.asarray(heads), 0)
+    return jnp.take_along_axis(table, heads[..., None, :, None], axis=-3)[..., 0, :, :]
+
+
+def marginals(
+    system: System,
+    scores: Tables,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+    semiring: Semiring | type[Semiring] = LogSum,
+) -> Any:
+    """The probability of each score's use, in the shape of the scores: the gradient of the log-partition.
+
+    For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score);
+    otherwise those of derivations, where a tree counts once for each of its derivations. All zero where no tree is
+    allowed. With the semiring `SingleRoot(LogSum)`, marginals of the trees with one root arc.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.marginals(sd.charts.eisner(), jnp.zeros((3, 3))).round(4)
+        Array([[0.    , 0.6667, 0.6667],
+               [0.    , 0.    , 0.3333],
+               [0.    , 0.3333, 0.    ]], dtype=float32)
+    """
+    return jax.grad(lambda s: inside(system, s, lengths, semiring, constraints).sum())(all_wide(scores))
+
+
+def nearest_tree(system: System, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
+    """A tree of the system's class with as many of these heads as one can have: int32 `[*batch, n]`.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> sd.nearest_tree(sd.charts.eisner(), jnp.array([3, 4, 0, 3]))
+        Array([3, 3, 0, 3], dtype=int32)
+    """
+    check_trees_unless_traced(heads, lengths)
+    return argmax(system, heads_to_arcs(heads, lengths).astype(jnp.float32), lengths)

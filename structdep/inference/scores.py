@@ -1,0 +1,262 @@
+"""The boundary: scores as users give them, checked, masked and named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structdep._engines import cpu as native
+from structdep._lowering.plan import plan
+from structdep.deduction import LABEL, NODE, DeductionSystem, Score
+from structdep.inference.constraints import Constraints
+from structdep.inference.systems import System, check_system
+from structdep.semirings import Semiring
+
+Tables = ArrayLike | Mapping[str, ArrayLike]
+"""Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
+
+CONVENTION = "scores are [*batch, n+1, n+1], [head, dependent], row 0 the root"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked scores: as they were `given`, [*batch, nodes, ..] in float32 or wider; `lengths` [*batch].
+
+    There is room for so many `words`; `labels` [*batch, nodes, nodes, labels] where arcs have labels.
+    """
+
+    system: System
+    given: dict[str, jax.Array]
+    lengths: jax.Array
+    words: int
+    labels: jax.Array | None = None
+
+    @cached_property
+    def tables(self) -> dict[str, jax.Array]:
+        """The scores, -inf where impossible."""
+        return masked(self.system, self.given, self.lengths)
+
+    def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
+        """The tables as values of a semiring, labels summed. Raises ValueError for numbers of what is not scored."""
+        scored = {*self.given, *([] if self.labels is None else [LABEL])}
+        if other := sorted(semiring.names - scored):
+            raise ValueError(f"{type(semiring).__name__} has numbers for {other}, but scored are {sorted(scored)}")
+        if self.labels is None and native.masks(self.system, semiring, self.given):
+            return self.given, self.lengths
+        lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
+        if self.labels is not None:
+            chart = semiring.chart()
+            lifted["arc"] = chart.times(lifted["arc"], chart.sum(semiring.lift(LABEL, self.labels), -1))
+        return lifted, self.lengths
+
+
+def problem(
+    system: System,
+    scores: Tables,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+) -> Problem:
+    """The scores as the chart wants them. An absent table scores 0; trees are trees all the same.
+
+    Raises:
+        TypeError: scores, lengths or constraints of a wrong dtype, or no class of trees.
+        ValueError: wrong shapes, unknown names, lengths out of range; NaN or +inf where `jax_debug_nans` is set.
+    """
+    check_system(system)
+    given = named(scores)
+    labels = _labels(given.pop(LABEL)) if LABEL in given else None
+    tables = {name: _table(system, name, table) for name, table in given.items()}
+    if labels is not None and "arc" not in tables:
+        tables["arc"] = jnp.zeros(labels.shape[:-1], labels.dtype)
+    if not tables:
+        names = sorted(system.declared)
+        raise ValueError(
+            f"{system.name}: no scores given: give an array of arc scores, or a mapping with some of {names}"
+        )
+    batch, words = _shape(system, tables)
+    lengths = _lengths(lengths, batch, words)
+    dtype = jnp.result_type(*tables.values())
+    if "arc" not in tables:
+        tables["arc"] = jnp.zeros((*batch, words + 1, words + 1), dtype)
+    nodes = words + 1 + system.last
+    if constraints is not None:
+        if not isinstance(constraints, Constraints):
+            raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
+        tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
+    if isinstance(system, DeductionSystem) and plan(system, frozenset(tables)).is_guarded:
+        tables[NODE.name] = jnp.zeros((*batch, nodes), dtype)
+    fitted = {name: _fit(table.astype(dtype), nodes, _declared(system, name)[1]) for name, table in tables.items()}
+    found = Problem(system, fitted, lengths, words)
+    return found if labels is None else replace(found, labels=_fit_labels(labels, words, found.tables["arc"]))
+
+
+def named(scores: Tables) -> dict[str, ArrayLike]:
+    """Scores by name: a bare array means `arc`."""
+    return dict(scores) if isinstance(scores, Mapping) else {"arc": scores}
+
+
+def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
+    if name not in system.declared:
+        plain = system.last and len(system.declared) == 1
+        hint = ": build the system with transitions=True" if plain else ""
+        raise ValueError(f"{system.name} has no score {name!r}, it declares {sorted(system.declared)}{hint}")
+    if jax.config.jax_debug_nans:  # type: ignore[attr-defined]
+        _refuse_nan(name, scores)
+    return wide(name, scores)
+
+
+def _labels(scores: ArrayLike) -> jax.Array:
+    table = _without_inf(wide(LABEL, scores))
+    if table.ndim < 3 or table.shape[-3] != table.shape[-2] or not table.shape[-1]:
+        raise ValueError(
+            f"scores {LABEL!r} have shape {table.shape}, expected [*batch, n+1, n+1, labels]: {CONVENTION}"
+        )
+    return table
+
+
+def _without_inf(table: jax.Array) -> jax.Array:
+    """With NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
+    return jnp.where(jnp.isposinf(table), jnp.nan, table)
+
+
+def wide(name: str, scores: ArrayLike) -> jax.Array:
+    """The scores in float32, or wider if they are. Raises TypeError if they are no floating-point numbers."""
+    table = jnp.asarray(scores)
+    if not jnp.issubdtype(table.dtype, jnp.floating):
+        raise TypeError(f"scores {name!r} must be floating point, not {table.dtype}: write scores.astype(jnp.float32)")
+    return table.astype(jnp.promote_types(table.dtype, jnp.float32))
+
+
+def all_wide(scores: Tables) -> Any:
+    """The scores as arrays of float32 or wider: one, or by name."""
+    if isinstance(scores, Mapping):
+        return {name: wide(name, table) for name, table in scores.items()}
+    return wide("arc", scores)
+
+
+def _fit_labels(labels: jax.Array, words: int, arcs: jax.Array) -> jax.Array:
+    """Scores of labels beside the masked scores of arcs: as many nodes, and -inf where no arc can be."""
+    batch = arcs.shape[:-2]
+    if labels.shape[:-1] != (*batch, words + 1, words + 1):
+        raise ValueError(
+            f"scores {LABEL!r} have shape {labels.shape}, expected {(*batch, words + 1, words + 1)} and labels: "
+            f"the other scores are of a batch {batch} of sentences with up to {words} words"
+        )
+    missing = arcs.shape[-1] - labels.shape[-2]
+    labels = jnp.pad(labels, [(0, 0)] * (labels.ndim - 3) + [(0, missing), (0, missing), (0, 0)])
+    return jnp.where(jnp.isneginf(arcs)[..., None], -jnp.inf, labels).astype(arcs.dtype)
+
+
+def _refuse_nan(name: str, scores: ArrayLike) -> None:
+    if not isinstance(scores, jax.core.Tracer):
+        places = np.argwhere(~(np.asarray(scores, np.float32) < np.inf))
+        if len(places):
+            raise ValueError(
+                f"scores {name!r} hold {len(places)} NaN or +inf, the first at {places[0].tolist()}: "
+                "forbid arcs by -inf, and look where NaN comes from"
+            )
+
+
+def is_sound(tables: Any) -> jax.Array:
+    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
+    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
+
+
+def is_tame(tables: Any) -> jax.Array:
+    """Whether all scores of all sentences are numbers, and too small for any sum of them to overflow."""
+    leaves = jax.tree.leaves(tables)
+    return jnp.stack([(leaf < np.finfo(leaf.dtype).max / (16 * leaf.shape[1])).all() for leaf in leaves]).all()
+
+
+def nan_unless(sound: jax.Array, value: Any) -> Any:
+    """The values `[batch, ..]`, NaN in sentences that are not sound."""
+
+    def of_leaf(leaf: jax.Array) -> jax.Array:
+        return jnp.where(sound.reshape(sound.shape + (1,) * (leaf.ndim - 1)), leaf, jnp.nan)
+
+    return jax.tree.map(of_leaf, value)
+
+
+def _declared(system: System, name: str) -> tuple[Score, int]:
+    return (system.tables if isinstance(system, DeductionSystem) else system.declared)[name]
+
+
+def _shape(system: System, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
+    """Batch shape and number of words, the same in all tables."""
+    found = {name: _shape_of(system, name, table) for name, table in tables.items()}
+    first = next(iter(found))
+    for name, shape in found.items():
+        if shape != found[first]:
+            raise ValueError(
+                f"scores {first!r} {tables[first].shape} and {name!r} {tables[name].shape} do not fit: batch and words "
+                f"are {found[first]} and {shape}; tables of transitions have n+2 positions (with the sentinel), "
+                "all others n+1"
+            )
+    return found[first]
+
+
+def _shape_of(system: System, name: str, table: jax.Array) -> tuple[tuple[int, ...], int]:
+    score, arity = system.declared[name]
+    nodes = table.shape[-1] if table.ndim else 0
+    words = nodes - 1 - score.sentinel
+    if table.ndim < arity or set(table.shape[table.ndim - arity :]) != {nodes} or words < 1:
+        expected = ", ".join([f"n+{1 + score.sentinel}"] * arity)
+        raise ValueError(
+            f"scores {name!r} have shape {table.shape}, expected [*batch, {expected}] with n >= 1 words: {CONVENTION}"
+        )
+    return table.shape[: table.ndim - arity], words
+
+
+def _lengths(lengths: ArrayLike | None, batch: tuple[int, ...], words: int) -> jax.Array:
+    if lengths is None:
+        return jnp.full(batch, words, jnp.int32)
+    if isinstance(lengths, type | Semiring):
+        raise TypeError(f"lengths are numbers of words, not {lengths!r}: write semiring=..")
+    lengths = jnp.asarray(lengths)
+    if not jnp.issubdtype(lengths.dtype, jnp.integer):
+        raise TypeError(f"lengths must be integers (numbers of words), not {lengths.dtype}")
+    if lengths.shape != batch:
+        raise ValueError(
+            f"lengths have shape {lengths.shape}, the scores' batch is {batch}: "
+            "give the number of words of each sentence"
+        )
+    if lengths.size and not isinstance(lengths, jax.core.Tracer):
+        given = np.asarray(lengths)  # jax would trace the comparison, within jit
+        least, most = int(given.min()), int(given.max())
+        if least < 0 or most > words:
+            raise ValueError(
+                f"lengths go from {least} to {most}, but scores have room for 0 to {words} words "
+                "(the root does not count)"
+            )
+    return lengths.astype(jnp.int32)
+
+
+def _fit(table: jax.Array, nodes: int, arity: int) -> jax.Array:
+    """The table up to the last node."""
+    missing = nodes - table.shape[-1]
+    return jnp.pad(table, [(0, 0)] * (table.ndim - arity) + [(0, missing)] * arity, constant_values=-jnp.inf)
+
+
+def masked(system: System, tables: Mapping[str, jax.Array], lengths: jax.Array) -> dict[str, jax.Array]:
+    """The tables, -inf where a position lies behind the sentence or an arc is none, and NaN where a score is +inf."""
+    return {name: _mask(system, name, _without_inf(table), lengths) for name, table in tables.items()}
+
+
+def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> jax.Array:
+    score, arity = _declared(system, name)
+    last = lengths[(..., *[None] * arity)] + score.sentinel
+    places = jnp.indices(table.shape[-arity:], sparse=True)
+    allowed = jnp.ones((), bool)
+    for place in places:
+        allowed &= place <= last
+    if name == "arc":
+        head, dependent = places
+        allowed &= (dependent > 0) & (head != dependent)
+    return jnp.where(allowed, table, -jnp.inf)
