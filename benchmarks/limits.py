@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from benchmarks.__main__ import machine
 from benchmarks.measure import SYSTEMS, measure, seconds
 from structdep import DeductionSystem, chart_bytes
-from structdep._engines.xla.fill import make_steps
+from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.steps import Step
 from structdep._lowering.plan import Plan, plan
 from structdep.batching import compiler_options

@@ -8,8 +8,11 @@ from structdep import spanning as spanning
 from structdep import testing as testing
 from structdep import transitions as transitions
 from structdep import trees as trees
+from structdep._engines.choice import describe as describe
+from structdep._engines.choice import use_engine as use_engine
 from structdep._engines.cpu.library import free_chart_memory as free_chart_memory
 from structdep._engines.cpu.library import set_chart_memory as set_chart_memory
+from structdep._engines.xla.chart import chart_bytes as chart_bytes
 from structdep.deduction import DeductionSystem as DeductionSystem
 from structdep.deduction import Item as Item
 from structdep.deduction import Score as Score
@@ -21,7 +24,6 @@ from structdep.inference import losses as losses
 from structdep.inference.constraints import Constraints as Constraints
 from structdep.inference.distribution import Labelled as Labelled
 from structdep.inference.distribution import TreeDistribution as TreeDistribution
-from structdep.inference.inside import chart_bytes as chart_bytes
 from structdep.inference.inside import inside as inside
 from structdep.inference.parsers import arc_eager as arc_eager
 from structdep.inference.parsers import arc_hybrid as arc_hybrid

@@ -23,6 +23,7 @@ from experiments.devices import Devices, leave
 from experiments.parsers import parser_of
 from experiments.training import Trainer
 from experiments.treebank import Treebank
+from structdep._engines.xla import chart
 from structdep.batching import on_devices
 
 CONFIG = replace(TINY, tags="off", epochs=2)
@@ -52,8 +53,7 @@ def losses(devices: int) -> list[float]:
 def charts(devices: int) -> list[str]:
     """What is wrong with charts of a batch that is shared by the devices, in several groups of sentences for each."""
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setitem(sys.modules["structdep.inference.inside"].GROUP_BYTES, "cpu", 1)
-    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", 1)
+    monkeypatch.setattr(chart, "GROUP_BYTES", 1)
     mesh = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Auto,))
     shared = NamedSharding(mesh, PartitionSpec("batch"))
     rng, batch = np.random.default_rng(0), 20 * devices

@@ -12,13 +12,12 @@ import pytest
 from cases import LENGTHS, each_chart, some_tables
 
 import structdep as sd
-from structdep._engines import cpu as native
+from structdep._engines import primitive
 from structdep.charts import arc_eager, arc_hybrid, eisner, mhk, one_endpoint_crossing
 from structdep.deduction import DeductionSystem
-from structdep.inference.inside import run_by_xla
-from structdep.inference.systems import System
 from structdep.spanning import all_trees
 from structdep.testing import LOG, value
+from structdep.trees.classes import System
 
 ARCS = np.zeros((2, 4, 4), np.float32)
 TRANSITIONS = arc_hybrid(transitions=True)
@@ -361,7 +360,7 @@ def test_equal_systems_semirings_and_shapes_share_one_compilation(system: Deduct
 
 def programs() -> int:
     """How many programs have been compiled that fill charts."""
-    return int(run_by_xla._cache_size() + native.run._cache_size())  # type: ignore[attr-defined]
+    return int(primitive._asked._cache_size())  # type: ignore[attr-defined]
 
 
 def test_a_program_is_traced_once_a_shape() -> None:

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 from test_systems import Declared, each_system
 
-from structdep._engines.xla.fill import make_steps
-from structdep._engines.xla.layout import Layout
+from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.skewing import skew
-from structdep._engines.xla.views import Dim, Key, View
+from structdep._lowering.layout import Layout
 from structdep._lowering.plan import plan
+from structdep._lowering.views import Dim, Key, View
 from structdep.deduction import DeductionSystem
 
 SIZES = (1, 2, 3, 5, 9, 24, 41)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
-from structdep.inference.systems import System
 from structdep.semirings import Entropies, Moments
 from structdep.spanning import all_trees
 from structdep.testing import derivations
 from structdep.trees import is_tree
+from structdep.trees.classes import System
 
 close = partial(np.testing.assert_allclose, rtol=2e-4, atol=5e-5)
 QUANTITIES = np.random.default_rng(20).normal(size=(len(LENGTHS), N + 1, N + 1)).astype(np.float32)

@@ -17,8 +17,8 @@ from structdep.inference.constraints import Constraints
 from structdep.inference.inside import inside
 from structdep.inference.queries import marginals
 from structdep.inference.scores import Tables, named
-from structdep.inference.systems import System
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
+from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
 
 

@@ -1,8 +1,8 @@
 """The compiled form of `chart.cc` and `parse.cc`: made once on each machine, by its C++ compiler, for its processor.
 
 It is kept in `$XDG_CACHE_HOME/structdep` (or `~/.cache/structdep`). Without a compiler, or without a folder that can be
-written, a warning says so, and XLA fills the charts; `STRUCTDEP_NATIVE=0` asks for that. Developers check the C++ with
-`STRUCTDEP_SANITIZE` (see Makefile).
+written, a warning says so, and XLA fills the charts; `STRUCTDEP_ENGINE=xla` asks for that. Developers check the C++
+with `STRUCTDEP_SANITIZE` (see Makefile).
 """
 
 from __future__ import annotations
@@ -48,21 +48,23 @@ FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 _limit = 0  # of `set_chart_memory`; 0: the default
 
 
+def missing() -> str:
+    """Why charts cannot be filled by it; empty if they can."""
+    return "" if _library() else "there is no compiled library"
+
+
 def is_there() -> bool:
-    """Whether charts can be filled by it."""
     return _library() is not None
 
 
 @once()
 def _library() -> ctypes.CDLL | None:
     """The library, compiled if it is not yet, and registered with JAX; nothing where that cannot be done."""
-    if os.environ.get("STRUCTDEP_NATIVE") == "0":
-        return None
     try:
         library = ctypes.CDLL(str(compiled()))
     except OSError as error:
         warnings.warn(
-            f"XLA fills the charts, which takes longer (STRUCTDEP_NATIVE=0: no warning): {error}", stacklevel=2
+            f"XLA fills the charts, which takes longer (STRUCTDEP_ENGINE=xla: no warning): {error}", stacklevel=2
         )
         return None
     library.structdep_most_bytes.restype = library.structdep_free_memory.restype = ctypes.c_size_t

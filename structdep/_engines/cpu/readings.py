@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from structdep._engines.cpu.ranges import BEFORE, BEHIND, Distances, Nest, ends_of, nest, third_of
+from structdep._engines.cpu.ranges import BEFORE, BEHIND, LAST, ROOT, Distances, Nest, ends_of, nest, third_of
 from structdep._lowering.rewriting import Term
 from structdep.deduction import Atom, Item, Score
 
@@ -40,14 +40,15 @@ class Reading:
         is_both = start == first or end == last
         if not is_both or ends_of(other) != beside or not {*third_of(conclusion)} <= {*third_of(own), start, end}:
             return None
-        loop = _loop(own, beyond, found)
-        return Reading(own, side, beyond, found[beside[0], beside[1]], loop) if loop else None
+        apart = found[beside[0], beside[1]]
+        loop = _loop(own, beyond, found, Distances({(beside[0], beside[1]): apart}))
+        return Reading(own, side, beyond, apart, loop) if loop else None
 
 
-def _loop(own: Atom, beyond: str, found: Distances) -> Nest | None:
-    """That over the third position of an item, if it depends on its ends alone."""
-    ends = ends_of(own)
-    whole = nest(found, (*ends, beyond), third_of(own))
+def _loop(own: Atom, beyond: str, found: Distances, held: Distances) -> Nest | None:
+    """That over the third position of an item, if nothing but what is held depends on the position beyond."""
+    held |= {(ROOT, beyond): 0, (beyond, LAST): 0}
+    whole = nest(found, (*ends_of(own), beyond), third_of(own), held)
     bounds = {name for loop in whole.loops for name, _ in (*loop.least, *loop.most)}
-    conditions = tuple((a, b, least) for a, b, least in whole.conditions if {a, b} == {*ends})
-    return Nest(conditions, whole.loops) if bounds <= {*ends} else None
+    bounds |= {name for *pair, _ in whole.conditions for name in pair}
+    return None if beyond in bounds else whole
