@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from cases import LENGTHS, N, Tables, each_chart, each_system, sentences, some_tables
 from numpy.typing import ArrayLike
+from test_semirings import Numbers
 
 import structdep as sd
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
 from structdep.deduction import DeductionSystem
-from structdep.inside import GROUP_BYTES
+from structdep.engine import empty_charts
+from structdep.inside import GROUP_BYTES, chart_bytes
+from structdep.plan import plan
 from structdep.semirings import semiring
 from structdep.testing import LOG, MAX, Values, evaluate, value
 
@@ -150,6 +153,20 @@ def test_groups_leave_nothing_to_the_next_one(
     assert_close(found, value)
     for name in tables:
         assert_close(found_uses[name], uses[name])
+
+
+def test_charts_have_the_bytes_that_are_told() -> None:
+    system, names = mhk(4, transitions=True), frozenset({"arc", "shift"})
+    made = plan(system, names)
+    charts = empty_charts(made, made.layout(9 + system.last), sd.LogSum(), 1, jnp.float32, keep=True)
+    assert chart_bytes(system, ["shift"], 9) == sum(chart.nbytes for chart in charts.values())
+
+
+def test_products_that_overflow_leave_nothing_to_the_next_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where scores are multiplied, they may overflow though their sum does not."""
+    in_groups(monkeypatch, 1, 6)
+    scores = np.stack([np.full((6, 6), 70, np.float32), np.zeros((6, 6), np.float32)])
+    assert_close(sd.inside(eisner(), scores, semiring=Numbers()), [np.inf, np.log(273)])
 
 
 @pytest.mark.slow
