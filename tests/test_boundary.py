@@ -256,7 +256,8 @@ def test_sentences_without_words_lose_nothing_and_forbidden_trees_no_derivative(
     assert with_none.tolist() == [float(alone), 0]
     scores = ARCS.copy()
     scores[0, 0, 2] = scores[1] = -np.inf
-    value, gradient = jax.value_and_grad(lambda s: loss(system, s, HEADS).sum())(scores)
+    with jax.debug_nans(True):
+        value, gradient = jax.value_and_grad(lambda s: loss(system, s, HEADS).sum())(scores)
     assert (3 < value < 6 if loss is sd.losses.risk else value == np.inf) and np.isfinite(gradient).all()
 
 

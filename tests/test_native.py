@@ -15,6 +15,7 @@ from structdep._engines.primitive import ask
 from structdep._engines.query import Query
 from structdep.deduction import DeductionSystem, Item, Product, arc, indices, n
 from structdep.inference.scores import Problem, problem
+from structdep.testing import LOG, value
 
 WORDS = 11
 needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
@@ -265,6 +266,20 @@ def test_charts_that_are_too_large_are_refused() -> None:
         Exception, match=r"there is no memory for charts, which need \d+ bytes more: parse shorter sentences"
     ):
         jax.block_until_ready(sd.inside(sd.charts.mhk(4), jnp.zeros((1501, 1501))))
+
+
+@needs_it
+def test_items_that_no_rule_derives_on_one_side_of_their_span() -> None:
+    i, j, k, x = indices("i j k x")
+    inner, outer, whole = Item("inner"), Item("outer", exterior=True), Item("whole")
+    rules = (
+        inner[i, k] * inner[k, j] * arc[i, k] >> inner[i, j],
+        outer[i:k, x] * inner[k, j] * arc[i, x] >> whole[i, j],
+    )
+    system = DeductionSystem("one side", (inner[i, i + 1], outer[i : i + 1, i + 2]), rules, goal=whole[0, n])
+    scores = np.random.default_rng(0).normal(size=(6, 6)).astype(np.float32)
+    expected = value(system, 5, {"arc": scores}, LOG)
+    assert np.isfinite(expected) and sd.inside(system, scores, semiring=sd.LogSum) == pytest.approx(expected, rel=1e-5)
 
 
 def test_what_it_does_not_know_is_left_to_xla() -> None:

@@ -285,6 +285,11 @@ def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: 
             assert (trees[first] != trees[second]).any(-1)[np.isfinite(found[:, first])].all()
 
 
+def test_among_ties_each_of_the_k_best_values_has_a_derivative_of_its_own() -> None:
+    slopes = jax.jacobian(lambda x: jnp.stack(sd.KBest(4).fold(lambda: [([(x,)], 1)])))(jnp.zeros(4))
+    assert (np.sort(slopes, axis=0)[-1] == 1).all() and slopes.sum() == 4
+
+
 def test_the_k_best_derivations_of_an_ambiguous_system_repeat_trees() -> None:
     (heads,) = (heads for heads, times in derivations(arc_hybrid(), 3).items() if times == 2)
     scores = np.full((len(LENGTHS), N + 1, N + 1), -np.inf, np.float32)

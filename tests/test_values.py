@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from cases import LENGTHS, N, Tables, each_chart, each_system, sentences, some_tables
 from numpy.typing import ArrayLike
+from test_semirings import Numbers
 
 import structdep as sd
 from structdep._engines.xla import chart
+from structdep._engines.xla.filling import empty_charts
+from structdep._lowering.plan import plan
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
 from structdep.deduction import DeductionSystem
 from structdep.semirings import semiring
@@ -148,6 +151,20 @@ def test_groups_leave_nothing_to_the_next_one(
     assert_close(found, value)
     for name in tables:
         assert_close(found_uses[name], uses[name])
+
+
+def test_charts_have_the_bytes_that_are_told() -> None:
+    system, names = mhk(4, transitions=True), frozenset({"arc", "shift"})
+    made = plan(system, names)
+    charts = empty_charts(made, made.layout(9 + system.last), sd.LogSum(), 1, jnp.float32, keep=True)
+    assert chart.chart_bytes(system, ["shift"], 9) == sum(one.nbytes for one in charts.values())
+
+
+def test_products_that_overflow_leave_nothing_to_the_next_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where scores are multiplied, they may overflow though their sum does not."""
+    in_groups(monkeypatch, 1, eisner(), {"arc"})
+    scores = np.stack([np.full((6, 6), 70, np.float32), np.zeros((6, 6), np.float32)])
+    assert_close(sd.inside(eisner(), scores, semiring=Numbers()), [np.inf, np.log(273)])
 
 
 @pytest.mark.slow

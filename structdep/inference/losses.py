@@ -112,7 +112,7 @@ def nll(
 def _above(total: jax.Array, gold: jax.Array, lengths: ArrayLike | None) -> jax.Array:
     """`total` - `gold`: infinite where the gold tree is forbidden, and 0 for sentences without words."""
     forbidden = jnp.isneginf(gold)
-    above = jnp.where(forbidden, jnp.inf, jnp.where(forbidden, 0, total) - jnp.where(forbidden, 0, gold))
+    above = jnp.where(forbidden, jnp.inf, total - jnp.where(forbidden, 0, gold))
     return above if lengths is None else jnp.where(jnp.asarray(lengths) > 0, above, 0)
 
 
