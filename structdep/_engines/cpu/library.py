@@ -23,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jax
+import jax.export
 
 from structdep._once import once
 
@@ -73,6 +74,29 @@ def _library() -> ctypes.CDLL | None:
     function = jax.ffi.pycapsule(getattr(library, TARGET))  # type: ignore[no-untyped-call]
     jax.ffi.register_ffi_target(TARGET, function, platform="cpu")
     return library
+
+
+def register() -> None:
+    """Register the library with JAX if it is compiled, so that programs that another process exported find it."""
+    with suppress(OSError):
+        if _is_whole(_place()):
+            _library()
+
+
+def export_checks() -> list[jax.export.DisabledSafetyCheck]:
+    """The safety checks of `jax.export` to disable for a program that fills charts on CPUs.
+
+    A process that calls the exported program must import structdep, in the same version, and have the compiled library.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> from jax import export
+        >>> best = jax.jit(lambda scores: sd.argmax(sd.charts.eisner(), scores))
+        >>> exported = export.export(best, disabled_checks=sd.export_checks())(jnp.zeros((3, 4, 4)))
+        >>> exported.call(jnp.zeros((3, 4, 4))).shape
+        (3, 3)
+    """
+    return [jax.export.DisabledSafetyCheck.custom_call(TARGET)]
 
 
 def most_bytes() -> int:
@@ -127,13 +151,17 @@ def _made() -> ctypes.CDLL | None:
 
 def compiled() -> Path:
     """The compiled library. Raises OSError where there is none, and it cannot be made."""
-    place = cache_folder() / f"chart-{_fingerprint()}.so"
+    place = _place()
     if not _is_whole(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         with _alone(place.parent / ".lock"):
             if not _is_whole(place):  # still, after other processes
                 _compile(place)
     return place
+
+
+def _place() -> Path:
+    return cache_folder() / f"chart-{_fingerprint()}.so"
 
 
 def cache_folder() -> Path:
