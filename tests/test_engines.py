@@ -44,7 +44,7 @@ def test_engines_agree_and_functions_are_compiled_for_each(query: str) -> None:
 
 
 def test_other_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="there is no engine 'c'.*: write one of 'cpu', 'gpu', 'xla'"):
+    with pytest.raises(ValueError, match=r"there is no engine 'c'.*: write one of 'cpu', 'gpu', 'xla'"):
         sd.use_engine("c")
     command = [sys.executable, "-c", "import structdep as sd; sd.eisner([[0.0, 1.0], [0.0, 0.0]])"]
     environment = os.environ | {"STRUCTDEP_ENGINE": "c++"}
