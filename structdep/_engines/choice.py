@@ -11,7 +11,7 @@ import jax
 from numpy.typing import ArrayLike
 
 from structdep._engines import cpu, gpu, xla
-from structdep._engines.query import Answer, Arguments, Query, Request
+from structdep._engines.query import Answer, Arguments, Query, Request, chosen
 from structdep.deduction import LABEL
 from structdep.semirings import KBest, LogSum, MaxPlus, Semiring
 from structdep.semirings.base import chart_of, instance
@@ -104,7 +104,7 @@ def describe(
     Example:
         >>> import structdep as sd
         >>> print(sd.describe(sd.charts.mhk(4), semiring=sd.LogSum, platform="tpu"))
-        mhk(4) in LogSum, scores arc, on tpu:
+        mh4 in LogSum, scores arc, on tpu:
           value: xla
           expected counts: xla
           sample: xla
@@ -115,7 +115,7 @@ def describe(
     platform = platform or _default_platform()
     lines = [f"{system.name} in {type(instance(semiring)).__name__}, scores {', '.join(names)}, on {platform}:"]
     for query in _queries(chart):
-        request = Request(system, chart, query, names, engine=wanted())
+        request = Request(chosen(system, chart, names), chart, query, names, engine=wanted())
         candidates = _candidates(request, platform)
         refusals = [(engine.name, engine.refuses(request, platform)) for engine in candidates]
         name = next(name for name, why in refusals if not why)

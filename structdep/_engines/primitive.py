@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -14,9 +13,8 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec, reshard
 
 from structdep._engines.choice import XLA, engine_for, wanted
 from structdep._engines.derivative import derivative
-from structdep._engines.query import Answer, Arguments, Query, Request
+from structdep._engines.query import Answer, Arguments, Query, Request, chosen
 from structdep._engines.sentences import Leaves, primitive, type_of
-from structdep.deduction import DeductionSystem
 from structdep.semirings import LogSum, MaxPlus, Semiring
 from structdep.trees.classes import System
 
@@ -41,12 +39,6 @@ def ask(
     request = Request(chosen(system, semiring, tables), semiring, query, tuple(sorted(tables)), heads, wanted())
     seeds = None if key is None else jax.random.bits(key, (*lengths.shape, 2), jnp.uint32)
     return _asked(request, Arguments(tables, lengths, cotangent, seeds))
-
-
-def chosen(system: System, semiring: Semiring, scores: Collection[str]) -> System:
-    """The system, or one of the same trees that finds the best sooner."""
-    best = isinstance(system, DeductionSystem) and semiring.idempotent and {*scores} == {"arc"} and system.for_best
-    return best or system
 
 
 @partial(jax.jit, static_argnums=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from structdep.deduction import DeductionSystem
 from structdep.semirings import Semiring
 from structdep.trees.classes import System
 
@@ -42,6 +44,12 @@ class Request:
     scores: tuple[str, ...]
     heads: bool = False
     engine: str | None = None
+
+
+def chosen(system: System, semiring: Semiring, scores: Collection[str]) -> System:
+    """The system, or one of the same trees that finds the best sooner."""
+    best = isinstance(system, DeductionSystem) and semiring.idempotent and {*scores} == {"arc"} and system.for_best
+    return best or system
 
 
 class Arguments(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
-from structdep._engines.primitive import ask, chosen
-from structdep._engines.query import Query
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query, chosen
 from structdep._engines.xla import heads_of
 from structdep.deduction import DeductionSystem
 from structdep.inference import one_root

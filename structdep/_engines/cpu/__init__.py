@@ -1,15 +1,14 @@
-"""Charts on CPUs by a program in C++: best scores, log-sums, marginals, best trees and samples, whatever the rules.
+"""The engine for CPUs: a compiled C++ program that fills charts of numbers, whatever the rules.
 
-XLA fills charts in any semiring, on any device, and can be differentiated again. What is wanted most often, of numbers
-on a CPU, is done here in a fraction of the time, and nothing has to be compiled for a system, or for a shape: the rules
-are data (`program.py`) of one program (`chart.cc`), which looks at eight or sixteen spans at a time: neighbours of one
-width, or one of each of as many sentences (`frame.h`). It masks scores by itself: XLA calls a program that has nothing
-else to do at once, without another thread.
+It answers the best score, the log-partition, expected counts, best derivations and samples, in a fraction of the time
+of XLA's programs. Nothing is compiled for a system or a shape: the rules are data (`program.py`) of one program
+(`chart.cc`), which works on eight or sixteen spans at a time (`frame.h`). It masks scores by itself, so XLA calls it
+at once, on the calling thread, where a program holds nothing else.
 
-Charts have scores, or logarithms of sums. Of large charts whose trees have one derivation each, sums are of real
-numbers, from arcs relative to those of all heads (`potentials.h`); where these are too small or too large, the
-sentences that are parsed together are parsed again, by logarithms. So last bits of a value or a marginal may depend on
-the sentences beside it.
+Charts hold scores, or logarithms of sums. In large charts of systems that derive each tree once, sums are real numbers,
+relative to arcs of all heads (`potentials.h`). Where a sum is too small or too large for them, the sentences that are
+parsed together are parsed again, by logarithms. The last bits of a value or a marginal may depend on the sentences
+beside it.
 """
 
 from __future__ import annotations

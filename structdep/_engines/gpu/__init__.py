@@ -1,9 +1,9 @@
-"""Charts on GPUs: best scores, log-sums and marginals by kernels that have a sentence's whole chart.
+"""The engine for NVIDIA GPUs: two Pallas kernels, one that fills charts and one that computes expected counts.
 
-XLA starts a kernel for each operation at each width, hundreds for a chart, and compiles all of them for a system and a
-shape. Here there is one to fill charts and one to go back through them, written in Pallas, for Triton. The rules are
-data (`program.py`), so that a kernel is small whatever the system. All else is left to XLA: scores laid out as boxes,
-the goal's value, best trees and samples from filled charts, other semirings, and derivatives of derivatives.
+Each program instance holds the whole chart of one sentence; XLA would start a kernel for each operation at each width,
+hundreds for a chart, and compile all of them for each system and shape. The rules are data (`program.py`), so a kernel
+is small whatever the system. XLA does the rest: it lays scores out as boxes, reads the goal's value, and traces
+derivations in filled charts.
 """
 
 from __future__ import annotations
