@@ -111,10 +111,16 @@ def _jvp(primals: Leaves, tangents: Leaves, *, of: Product, axes: int, **_: Any)
 
 
 def _transpose(cotangents: Any, *arguments: Any, of: Product, axes: int, **_: Any) -> list[Any]:
-    fixed = arguments[: len(of.moving)]
+    """What `jax.vmap` did not map of the vector, of size 1 on an axis of the batch, gets the sum over the axis."""
+    fixed, vector = arguments[: len(of.moving)], arguments[len(of.moving) :]
     other = replace(of, is_transposed=not of.is_transposed)
     found = _bind(*fixed, *map(ad.instantiate_zeros, cotangents), of=other, axes=axes)
-    return [None] * len(fixed) + found
+    shapes = [own.aval.shape for own in vector]
+    over = [
+        [axis for axis in range(axes) if shape[axis] < leaf.shape[axis]]
+        for leaf, shape in zip(found, shapes, strict=True)
+    ]
+    return [None] * len(fixed) + [leaf.sum(own, keepdims=True) for leaf, own in zip(found, over, strict=True)]
 
 
 _bind, _product = primitive("structdep_product")

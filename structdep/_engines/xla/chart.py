@@ -44,7 +44,7 @@ def run_chart(system: DeductionSystem, request: Request, arguments: Arguments, f
     made = plan(system, frozenset(arguments.tables))
     nodes = jax.tree.leaves(arguments.tables)[0].shape[1]
     batch = len(arguments.lengths)
-    groups = max(-(-batch * _bytes(made, nodes) // GROUP_BYTES), 1)
+    groups = max(-(-batch // max(GROUP_BYTES // _bytes(made, nodes), 1)), 1)
     size = max(-(-batch // groups), 1)
     parse = partial(_parse, made, request, fill)
     if size == batch:
