@@ -25,8 +25,6 @@ struct Home {
   Box value, share;
   const Row *rows = nullptr, *share_rows = nullptr;  // of all spans; those with one start lie beside each other
   int spans = 0;                                     // so many
-  bool has_outside = false;                          // whether what is outside of it is kept, for what is in it
-  ptrdiff_t to_outside = 0;                          // how far that is from its value
 
   int step(int start, int end) const { return find(rows, start * spans + end)->step; }
   ptrdiff_t at(int start, int end) const { return value.at(start, end) + find(rows, start * spans + end)->at; }
@@ -49,7 +47,6 @@ struct Stride {
 
 // Where a factor is: positions are nodes of slots; shifts of those that are in the box are part of it.
 struct Address : Home {
-  bool is_outside = false;  // it is what is outside of an item
   int slot[3] = {}, span_shift = 0, third_shift = 0;
   Stride inner, middle;  // of the last loop, and of the middle one of `Loops`
 
@@ -69,20 +66,6 @@ struct Address : Home {
     if (loops.empty()) return;
     inner = stride(loops.back().slot);
     if (loops.size() > even) middle = stride(loops[loops.size() - 1 - even].slot);
-  }
-
-  // In a reading: as what is beyond the item is one node further away. Before it, all other nodes are one node later.
-  void set_strides(int side, int sentences) {
-    inner = stride(kThird);
-    if (side == kBehind) {
-      middle = stride(kSummed);
-      return;
-    }
-    for (const int slot : {kStart, kEnd, kThird}) {
-      const Stride own = stride(slot);
-      middle.box += own.box, middle.rows += own.rows, middle.along += own.along;
-    }
-    middle.box -= sentences;
   }
 
  private:

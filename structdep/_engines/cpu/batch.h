@@ -9,6 +9,12 @@
 
 namespace structdep {
 
+// Whether it is among them.
+template <typename Number>
+bool has(const std::vector<Number>& numbers, size_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
 enum Want { kValue, kUses, kBest, kSample };
 
 // The rows of an array whose axes in front are those of the results, or have size 1, as `jax.vmap` leaves them.

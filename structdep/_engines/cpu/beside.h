@@ -94,7 +94,7 @@ class Beside {
           store(loops_.sum + own, sum);
         } else {
           const Vec<T> share = load(loops_.share + own);
-          const Vec<T> outside = kWork == Work::kOutside ? share : -whole(loops_.value + own, share);
+          const Vec<T> outside = -whole(loops_.value + own, share);
           for (int b = 0; b < kBeside; ++b) {
             if (!has(b)) continue;
             Vec<T> weight = exp2(rest[block][b] + load(from[b] + block * kLanes) + outside);

@@ -7,15 +7,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "ahead.h"
-#include "alternatives.h"
 #include "cells.h"
 #include "frame.h"
 #include "kernels.h"
 #include "memory.h"
 #include "preparation.h"
 #include "program.h"
-#include "sums.h"
 
 namespace structdep {
 
@@ -29,8 +26,7 @@ class Chart {
         numbers_(numbers),
         values_(numbers == kReals ? Room<T>(kRealValues, frame.size(), 2 * frame.number + std::is_same_v<T, double>)
                                   : Room<T>(kValues, frame.size_with_sums())),
-        products_(frame),
-        ahead_(frame, nodes, numbers) {
+        products_(frame) {
     if (numbers == kLogs) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
   }
 
@@ -43,17 +39,8 @@ class Chart {
 
   void fill() {
     for (const Span& span : order()) {
-      ahead_.fill(span.end, cells());
       Nodes nodes = at(span);
-      for (const Family& family : frame_.families) {
-        if (family.members.empty()) {
-          compute(family.items[0], nodes);
-          continue;
-        }
-        for_each_side(family, nodes, [&](const Sums<T>& sums) {
-          with_constant(numbers_, [&](auto numbers) { sums.template compute<numbers>(cells(), blocks_); });
-        });
-      }
+      for (size_t item = 0; item < items().size(); ++item) compute(item, nodes);
     }
   }
 
@@ -61,22 +48,9 @@ class Chart {
   void share() {
     const std::vector<Span> spans = order();
     for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
-      ahead_.read(span->end, cells(), shares());
       fill_passing(*span);
       Nodes nodes = at(*span);
-      for (auto family = frame_.families.rbegin(); family != frame_.families.rend(); ++family) {
-        if (frame_.reads)
-          for (size_t m = family->first_made(); m < family->items.size(); ++m)
-            ahead_.read_rest(family->items[m], nodes, cells(), shares());
-        if (family->members.empty()) {
-          pull_back(family->items[0], nodes);
-          continue;
-        }
-        for_each_side(*family, nodes, [&](const Sums<T>& sums) {
-          is_real() ? sums.share_real(shares(), blocks_) : sums.share(cells(), shares(), blocks_);
-        });
-      }
-      ahead_.share(span->end, cells(), shares());
+      for (size_t item = items().size(); item-- > 0;) pull_back(item, nodes);
     }
   }
 
@@ -126,13 +100,6 @@ class Chart {
     return nodes;
   }
 
-  template <typename Visit>
-  void for_each_side(const Family& family, const Nodes& nodes, Visit visit) const {
-    const bool exterior = items()[family.items[0]].exterior;
-    for (int side = exterior ? kBefore : kInner; side <= (exterior ? kBehind : kInner); ++side)
-      visit(Sums<T>(frame_, family, side, nodes, nothing<T>(numbers_)));
-  }
-
   // Again the items that are read at their own span alone, which share their memory with those of other spans.
   void fill_passing(const Span& span) {
     Nodes nodes = at(span);
@@ -151,13 +118,7 @@ class Chart {
         store_all(Cells(frame_, number, axiom, nodes), cells, is_real() ? kOne<true, T> : kOne<false, T>);
       return;
     }
-    products_.find(number, nodes, cells, nullptr, ahead_.width(item));
-    if (ahead_.width(item)) return add_up(own, ahead_.sums(number, nodes.at[kEnd], cells));
-    if (Alternatives<T>::fit(products_)) {
-      const Alternatives<T> products(products_);
-      if (own.are(products.size()) && products.place() == own.first())
-        return with_constant(numbers_, [&](auto numbers) { products.template compute<numbers>(cells, blocks_); });
-    }
+    products_.find(number, nodes, cells, nullptr);
     if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, nothing<T>(numbers_));
     if (item.assigned) return is_real() ? run_all<Work::kAssignReal>() : run_all<Work::kAssign>();
     add_up(own, cells + frame_.sums() - own.first());
@@ -185,11 +146,8 @@ class Chart {
     const Home& home = frame_.home(number, item.cells[0].side);
     T* const shares = this->shares() + home.to_share(nodes.at[kStart], nodes.at[kEnd]);
     if (is_real()) own.for_each([&](ptrdiff_t at) { derivatives_ += load(shares + at), sizes_ += load(cells() + at); });
-    if (home.has_outside)
-      own.for_each([&](ptrdiff_t at) { keep_outside(load(shares + at), cells() + at, home.to_outside); });
-    else if (are_zero(shares, own))
-      return;
-    if (!has_axiom(item, nodes)) share_out(number, nodes, home, shares);
+    if (are_zero(shares, own)) return;
+    if (!has_axiom(item, nodes)) share_out(number, nodes, shares);
     store_all(own, shares, T{0});
   }
 
@@ -199,22 +157,9 @@ class Chart {
     return none<T>(any);
   }
 
-  // What is outside of a cell: the logarithm of its derivative, relative to its value.
-  STRUCTDEP_INLINE void keep_outside(Vec<T> share, T* value, ptrdiff_t to_outside) const {
-    if (is_real()) return store(value + to_outside, share);
-    const Vec<T> outside = log2(share) - load(value);
-    store(value + to_outside, share > 0 ? outside : all(-kInf<T>));
-  }
-
-  void share_out(int number, Nodes& nodes, const Home& home, const T* shares) {
-    products_.find(number, nodes, cells(), this->shares(), ahead_.width(items()[number]));
-    if (is_real()) {
-      if (home.has_outside) return run_all<Work::kShareReal>(cells() + home.to_outside);
-      if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share_real(shares, blocks_);
-      return run_all<Work::kShareReal>(shares);
-    }
-    if (home.has_outside) return run_all<Work::kOutside>(cells() + home.to_outside);
-    if (Alternatives<T>::fit(products_)) return Alternatives<T>(products_).share(cells(), shares, blocks_);
+  void share_out(int number, Nodes& nodes, const T* shares) {
+    products_.find(number, nodes, cells(), this->shares());
+    if (is_real()) return run_all<Work::kShareReal>(shares);
     return items()[number].assigned ? run_all<Work::kPass>(shares) : run_all<Work::kShare>(shares);
   }
 
@@ -233,7 +178,6 @@ class Chart {
   Room<T> values_;
   std::unique_ptr<Room<T>> shares_;
   Preparation<T> products_;  // of the current item at its span
-  Ahead<T> ahead_;
   int blocks_ = 1;
 };
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "families.h"
 #include "memory.h"
 #include "program.h"
 #include "vectors.h"
@@ -22,57 +21,43 @@ namespace structdep {
 
 class Frame {
  public:
-  // To be traced, charts keep all items that rules name; to be differentiated, those that take long to compute. Large are
-  // those that fit no cache.
-  Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated, bool large)
+  // To be traced, charts keep all items that rules name; to be differentiated, those that take long to compute.
+  Frame(Program given, int nodes, int sentences, bool skewed, bool traced, bool differentiated)
       : program(std::move(given)),
         nodes(nodes),
         sentences(sentences),
-        skewed(skewed),
-        large(large),
-        reads(large && differentiated) {
+        skewed(skewed) {
     row_ = whole_vectors(nodes);
     plane_ = nodes * row_;
     cells_[kOneSpan] = row_;
     const auto has_third = [](const Item& item) { return item.positions == 3; };
     if (std::any_of(program.items.begin(), program.items.end(), has_third)) list_rows();
     for (const Table& table : program.tables) tables.push_back(lay_out(table));
-    std::vector<bool> is_wider(program.items.size());
-    for (const Item& item : program.items)
-      for (const Reading& reading : item.readings) is_wider[reading.wider()] = reads;
     for (Item& item : program.items) {
       const bool lent = item.passing && item.positions > 2;  // the derivative is passed on at once, if not the value
       item.passing &= !(traced && item.ruled) && !(differentiated && (has_sums(item) || item.products.size() > 1));
-      if (large && can_be_ahead(item)) item.ahead = ++ahead_;
-      lay_out(item, lent, is_wider[&item - program.items.data()]);
+      lay_out(item, lent);
     }
     for (Product& product : program.goal) resolve(product), put_varying_first(product), put_rows_first(product);
     for (Item& item : program.items) {
       for (Product& product : item.products) resolve(product);
       for (Product& product : item.rules) resolve(product), put_varying_first(product), put_rows_first(product);
-      for (Reading& reading : item.readings) resolve(reading);
     }
-    families = find_families(program);
   }
 
   Program program;
   const size_t number = next();  // of all that were made, from 1 on
   const int nodes, sentences;  // of a sentence, and beside each other
-  const bool skewed, large;    // how cells lie beside each other, and whether their charts fit no cache
-  const bool reads;            // whether derivatives by items that have readings are found by these
+  const bool skewed;           // how cells lie beside each other
   std::vector<Home> tables;
-  std::vector<Family> families;  // in the order in which they can be computed
   mutable std::atomic<double> microseconds{std::numeric_limits<double>::infinity()};  // that charts laid out so last took
-
-  static constexpr int kWidths = 4;  // that are joined at once to what is narrower
 
   size_t size() const { return size_ + kLanes; }
   size_t share_size() const { return share_size_ + kLanes; }
 
-  // Behind these, rooms for sums: of a span, and of each item joined ahead, at some widths; and all of it.
-  size_t sums(int room = 0) const { return size() + room * (cells_[kOneSpan] + kLanes); }
-  size_t sums(const Item& item, int width) const { return sums(1 + (item.ahead - 1) * kWidths + width % kWidths); }
-  size_t size_with_sums() const { return sums(1 + ahead_ * kWidths); }
+  // Behind these, room for sums of a span; and all of it.
+  size_t sums() const { return size(); }
+  size_t size_with_sums() const { return size() + cells_[kOneSpan] + kLanes; }
 
   // How many vectors lie beside each other at a span.
   int blocks(const Nodes& nodes) const {
@@ -82,8 +67,8 @@ class Frame {
   const Home& home(int number, int side) const { return homes_[number * kSides + side]; }  // of an item
 
  private:
-  // Beside the kinds of items with three positions: those that are kept at one span, or at some.
-  static constexpr int kOneSpan = 4, kSomeSpans = 5;
+  // Beside the kinds of items with three positions: those that are kept at one span.
+  static constexpr int kOneSpan = 4;
 
   // Room for cells at so many nodes, in all sentences.
   int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }
@@ -98,11 +83,6 @@ class Frame {
     return std::any_of(item.products.begin(), item.products.end(), [&](const Product& product) {
       return std::any_of(product.nest.loops.begin(), product.nest.loops.end(), is_sum);
     });
-  }
-
-  static bool can_be_ahead(const Item& item) {
-    const auto joins = [](const Product& product) { return product.beyond != kInner; };
-    return item.axioms.empty() && std::any_of(item.products.begin(), item.products.end(), joins);
   }
 
   // Whether the third position is outside, and whether cells with one end lie together, not those with one start.
@@ -131,16 +111,15 @@ class Frame {
 
   // By the width, the distance of the third position from the first, and the first.
   void list_widths() {
-    for (const int kind : {0, kOneSpan, kSomeSpans}) rows_[kind].resize(nodes * nodes);
+    for (const int kind : {0, kOneSpan}) rows_[kind].resize(nodes * nodes);
     const auto row = [&](int width) { return whole_vectors(nodes - width); };
     for (int width = 0; width < nodes; ++width) cells_[kOneSpan] = std::max(cells_[kOneSpan], (width + 1) * row(width));
-    cells_[kSomeSpans] = kWidths * cells_[kOneSpan];
     for (int width = 0; width < nodes; ++width) {
-      const int step = row(width), some = width % kWidths * cells_[kOneSpan];
+      const int step = row(width);
       for (int start = 0; start < nodes - width; ++start) {
         const int span = start * nodes + start + width;
         rows_[0][span] = {cells_[0] - start * step, step};
-        rows_[kOneSpan][span] = {-start * step, step}, rows_[kSomeSpans][span] = {some - start * step, step};
+        rows_[kOneSpan][span] = {-start * step, step};
       }
       cells_[0] += (width + 1) * step;
     }
@@ -164,18 +143,16 @@ class Frame {
     return result;
   }
 
-  void lay_out(const Item& item, bool lent, bool has_outside) {
+  void lay_out(const Item& item, bool lent) {
     for (int side = 0; side < kSides; ++side) {
       Home own;
       size_t size = size_, share_size = share_size_;
-      const int kept = kind_of(item), values = !item.passing ? kept : item.ahead ? kSomeSpans : kOneSpan;
+      const int kept = kind_of(item), values = item.passing ? kOneSpan : kept;
       const int shares = item.passing || lent ? kOneSpan : kept;
       own.value = lay_out(item, side, values, size), own.share = lay_out(item, side, shares, share_size);
       if (item.positions == 3) {
         own.rows = rows_[values].data(), own.share_rows = rows_[shares].data(), own.spans = nodes;
       }
-      own.has_outside = has_outside;
-      if (has_outside && !lent) own.to_outside = lay_out(item, side, kept, size).base - own.value.base;
       homes_.push_back(own);
       if (side == kSides - 1) size_ = size, share_size_ = share_size;
     }
@@ -216,17 +193,6 @@ class Frame {
     if (product.even) put_varying_first(product);
   }
 
-  void resolve(Reading& reading) const {
-    for (const Factor& factor : reading.factors) {
-      Address own = address(factor);
-      own.is_outside = reading.addresses.empty();
-      if (own.is_outside) own.value.base += own.to_outside;
-      own.set_strides(reading.side, sentences);
-      reading.addresses.push_back(own);
-    }
-    put_varying_first(reading);
-  }
-
   static void put_varying_first(Factors& product) {
     const auto fixed = std::stable_partition(product.addresses.begin(), product.addresses.end(),
                                              [](const Address& own) { return own.inner.moves(); });
@@ -239,10 +205,9 @@ class Frame {
 
   ptrdiff_t row_, plane_;
   size_t size_ = 0, share_size_ = 0;
-  int ahead_ = 0;  // how many items are joined so
   std::vector<Home> homes_;
-  std::vector<Row> rows_[kSomeSpans + 1];  // of each kind of items with three positions
-  int cells_[kSomeSpans + 1] = {};         // how many they have
+  std::vector<Row> rows_[kOneSpan + 1];  // of each kind of items with three positions
+  int cells_[kOneSpan + 1] = {};         // how many they have
 };
 
 }  // namespace structdep

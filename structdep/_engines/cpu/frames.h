@@ -13,10 +13,6 @@
 #include "frame.h"
 #include "validation.h"
 
-#ifndef STRUCTDEP_NEAR
-#define STRUCTDEP_NEAR 8e5  // less, where small charts test how large ones are filled
-#endif
-
 namespace structdep {
 
 // A few of what was asked for last, each made once.
@@ -90,9 +86,8 @@ class Rules {
     int beside = kLanes;
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);
     while (shifts_ && beside > 1 && (sentences < 2 * beside * threads || numbers * beside * beside > kMost)) beside /= 2;
-    const bool large = shifts_ && numbers * beside > kNear;
     return frames_.get({nodes, beside, traced, differentiated},
-                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated, large); });
+                       [&] { return std::make_shared<Frame>(program, nodes, beside, shifts_, traced, differentiated); });
   }
 
  private:
@@ -102,7 +97,6 @@ class Rules {
   }
 
   static constexpr double kMost = 9e7;  // numbers of all tables, times how many lie beside each other
-  static constexpr double kNear = STRUCTDEP_NEAR;  // of those that a core's cache has room for
   const bool shifts_;
   const int cubes_;  // how many items and tables have three positions
   mutable Kept<std::tuple<int, int, bool, bool>, Frame> frames_;

@@ -10,7 +10,7 @@
 namespace structdep {
 
 // The last three are of real numbers, the others of logarithms, or of scores, whose greatest is looked for.
-enum class Work { kAssign, kMax, kSum, kShare, kOutside, kPass, kAssignReal, kAddReal, kShareReal };
+enum class Work { kAssign, kMax, kSum, kShare, kPass, kAssignReal, kAddReal, kShareReal };
 
 constexpr bool is_real(Work work) { return work >= Work::kAssignReal; }
 constexpr bool assigns(Work work) { return work == Work::kAssign || work == Work::kAssignReal; }
@@ -99,20 +99,18 @@ STRUCTDEP_INLINE Vec<T> whole(const T* value, Vec<T> share) {
   return share == 0 ? all(kInf<T>) : load(value);
 }
 
-// Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight, as its
-// share or what is outside of it tells.
+// Adds the conclusion's share to those of its factors: all of it where it is one product, else by the product's weight.
 template <Work kWork, typename F, typename T, typename R>
 STRUCTDEP_INLINE void share(const Loops<T>& loops, const R& run) {
   const Vec<T> rest = fixed<false, F>(loops, run);
   const T *const value = loops.value + run.place, *const own = loops.share + run.place;
-  if (kWork != Work::kOutside && !loops.along && none<T>(load(own) != 0)) return;
+  if (!loops.along && none<T>(load(own) != 0)) return;
   T* to[R::kSize];
   for (int f = 0; f < F::factors(loops); ++f) to[f] = const_cast<T*>(run.factor[f]) + loops.walk[f].to_share;
   Vec<T> total{};
   for (ptrdiff_t m = 0; m < run.size; ++m) {
     Vec<T> weight = load(own + m * loops.step);
     if (kWork == Work::kShare) weight *= exp2(times<false, F>(loops, run, m, rest) - whole(value + m * loops.step, weight));
-    if (kWork == Work::kOutside) weight = exp2(times<false, F>(loops, run, m, rest) + weight);
     for (int f = 0; f < F::varying(loops); ++f) add(to[f] + m * run.step[f], weight);
     total += weight;
   }

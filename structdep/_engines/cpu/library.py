@@ -38,10 +38,7 @@ UNITS = (("chart.cc",), ("parse.cc", "-DSTRUCTDEP_NUMBER=float"), ("parse.cc", "
 """What is compiled at once."""
 
 FLAGS = ("-std=c++17", "-fPIC", "-O3", "-fno-unswitch-loops", "-fno-math-errno", "-fno-trapping-math")
-SANITIZED = (
-    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g"),
-    "-DSTRUCTDEP_NEAR=60",
-)
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g")
 QUIET = ("-Wno-psabi", "-w")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 """What asks for all instructions of this processor: the first that the compiler knows."""

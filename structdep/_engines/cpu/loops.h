@@ -16,7 +16,6 @@ struct Walk {
   const T* at;  // in its box
   const Row* row;
   int third;        // where it is along its row
-  bool is_outside;  // it has no derivative, as it is what is outside of an item
   Stride inner, middle;
   ptrdiff_t to_share;  // from the factor to the derivative by it
 
@@ -31,7 +30,7 @@ struct Walk {
 // That of a factor among these cells: the slots of the loops are at the nodes from which they count.
 template <typename T>
 STRUCTDEP_INLINE Walk<T> walk_of(const Address& own, const T* cells, const Nodes& nodes, Stride inner, Stride middle) {
-  return {cells + own.in_box(nodes), own.row(nodes), own.third(nodes), own.is_outside, inner, middle, 0};
+  return {cells + own.in_box(nodes), own.row(nodes), own.third(nodes), inner, middle, 0};
 }
 
 // Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
@@ -42,7 +41,6 @@ struct Loops {
   bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
   ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
-  int width, side;                // of the span that they are found at; of a reading
   ptrdiff_t place;                // of the conclusion at node 0
   T *value, *sum;  // of conclusions: the greatest product, then their sum, and the sum of exponentials relative to that
   const T* share;  // the derivative by conclusions

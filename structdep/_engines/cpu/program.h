@@ -28,15 +28,7 @@ struct Factors {
 struct Product : Factors {
   int number, side;
   bool even;   // whether its factors lie at equal distances in the innermost loop, however spans are laid out
-  int beyond;  // on which side the conclusion reaches beyond a premise that has it among its readings, else kInner
   int rows = 0;  // how many factors go from row to row in the last loop: all others lie at equal distances
-};
-
-// A product that reads an item of three positions, seen from that: the loop is over its third position, and the first factor
-// is the wider item that is the conclusion. It reaches beyond the item on this side, at least so far, where the others are.
-struct Reading : Factors {
-  int side, least;
-  int wider() const { return factors[0].number; }
 };
 
 struct Region {  // where an item exists, or an axiom holds, on one side
@@ -53,13 +45,11 @@ struct Region {  // where an item exists, or an axiom holds, on one side
 struct Item {
   int positions;
   bool exterior, passing, ruled;  // whether it is read at its own span alone, and whether rules name it
-  int ahead = 0;                  // in a frame, its number, from 1 on, if some widths are joined at once to what is narrower
   bool by_end;                    // whether it is read by spans with its end, not by those with its start
   int narrowest, widest_axiom;    // the least width of what rules conclude, and the most of axioms
   std::vector<Region> cells, axioms;
   bool assigned;
   std::vector<Product> products, rules;
-  std::vector<Reading> readings;
 };
 
 struct Score {
@@ -124,7 +114,7 @@ class ProgramReader {
   }
 
  private:
-  static constexpr int kVersion = 1;  // of what the numbers mean: that of program.py
+  static constexpr int kVersion = 2;  // of what the numbers mean: that of program.py
 
   int number() {
     if (next_ == end_) throw BadProgram("length");
@@ -185,15 +175,6 @@ class ProgramReader {
     result.number = number();
     result.side = number();
     result.even = number() != 0;
-    result.beyond = number();
-    read(result);
-    return result;
-  }
-
-  Reading reading() {
-    Reading result;
-    result.side = number();
-    result.least = number();
     read(result);
     return result;
   }
@@ -224,7 +205,6 @@ class ProgramReader {
     result.assigned = number() != 0;
     result.products = list([this] { return product(); });
     result.rules = list([this] { return product(); });
-    result.readings = list([this] { return reading(); });
     return result;
   }
 

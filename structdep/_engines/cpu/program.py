@@ -29,7 +29,6 @@ from structdep._engines.cpu.ranges import (
     sides,
     third_of,
 )
-from structdep._engines.cpu.readings import Reading
 from structdep._engines.cpu.weighted import without_weighted
 from structdep._lowering.groups import is_nothing
 from structdep._lowering.plan import Plan, plan
@@ -37,7 +36,7 @@ from structdep._lowering.rewriting import Fold, Term, at_variables, summed_varia
 from structdep._once import once
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
 
-VERSION = 1
+VERSION = 2
 """Of what the numbers mean: that of `program.h`."""
 
 MOST_POSITIONS, MOST_FACTORS, MOST_SUMMED = 3, 8, 7
@@ -151,7 +150,6 @@ class Encoder:
             int(made is not None and self.is_assigned(made)),
             *listed(self.products(made)),
             *listed(steps),
-            *listed(self.readings.get(symbol, [])),
         ]
 
     def products(self, fold: Fold | None) -> Iterator[Numbers]:
@@ -249,29 +247,13 @@ class Encoder:
             is_even, names, given = *_order(term, third, summed), ends_of(conclusion)
         slots = _slots(conclusion, summed)
         at = dict(chosen)
-        reading = Reading.of(conclusion, term, found, self.stored)
         return [
             number,
             side,
             int(is_even),
-            reading.side if reading else INNER,
             *_nest(nest(found, given, names, held), slots),
-            *listed(self.factor(atom, at.get(atom, 0), slots) for atom in term),
+            *listed(self.factor(atom, at.get(atom, INNER), slots) for atom in term),
         ]
-
-    @cached_property
-    def readings(self) -> dict[Item | Score, list[Numbers]]:
-        """The products in which wider items read an item: its positions are a conclusion's, the wider is a factor."""
-        found: dict[Item | Score, list[Numbers]] = {}
-        for fold in (fold for fold in self.folds if len(fold.conclusion.positions) == 3):
-            for _, term, _, _, distances in self.variants(fold):
-                if reading := Reading.of(fold.conclusion, term, distances, self.stored):
-                    slots = _slots(reading.own, [reading.beyond])
-                    factors = (fold.conclusion, *(atom for atom in term if atom is not reading.own))
-                    place = [reading.side, reading.least, *_nest(reading.nest, slots)]
-                    atoms = listed(self.factor(atom, INNER, slots) for atom in factors)
-                    found.setdefault(reading.own.symbol, []).append([*place, *atoms])
-        return found
 
     def factor(self, atom: Atom, side: int, slots: dict[str, int]) -> Numbers:
         """Whether it is an item, its number, its side, and the nodes at which it is: start and end of an item first."""

@@ -85,22 +85,6 @@ class Validation {
       check(product, kInner, product.even, kSummed, known);
       check_traced(product, known);
     }
-    for (const Reading& reading : item.readings) check(item, reading);
-  }
-
-  void check(const Item& item, const Reading& reading) const {
-    require(reading.side == kBefore || reading.side == kBehind, "side of a reading");
-    check_number(reading.least, 0);
-    const bool before = reading.side == kBefore;
-    Known known(before ? std::vector<int>{kSummed, kStart, kEnd} : std::vector<int>{kStart, kEnd, kSummed});
-    before ? known.demand(kSummed, kStart, reading.least) : known.demand(kEnd, kSummed, reading.least);
-    require(reading.nest.loops.size() == 1, "number of loops of a reading");
-    check(reading, kInner, true, kThird, known);
-    check_cell(item, kInner, known);
-    const Factor& wider = reading.factors[0];
-    require(wider.is_item && wider.places.size() == 3 && wider.side == kInner, "factor of a reading");
-    for (const Factor& factor : reading.factors)
-      for (const Place& place : factor.places) require(!factor.is_item || place.shift == 0, "node of a reading");
   }
 
   static const Region* find(const Item& item, int side) {
