@@ -72,7 +72,7 @@ def test_parsers_that_cannot_are_named(parser: str, treebank: Treebank, tmp_path
         rf"line 4, sentence 1 \(sent_id = part:100:1\), word 3 \(saw\) has no head, and {parser} learns from whole"
     )
     with pytest.raises(ValueError, match=message):
-        experiment(treebank, tmp_path / "run", replace(TINY, parser=parser, features=2))
+        experiment(treebank, tmp_path / "run", replace(TINY, parser=parser, positions=2))
     assert not (tmp_path / "run").exists()
 
 
