@@ -18,6 +18,7 @@ import demo
 from structdep.testing import derivation_scores
 from structdep.transitions import mh4, static_oracle
 from structdep.trees import is_projective
+from structdep_parser.choices import LOSSES
 from structdep_parser.cli import train as train_command
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import nearest_trees
@@ -30,7 +31,6 @@ from structdep_parser.nn.encoder import BiLSTM
 from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions
-from structdep_parser.parsers.registry import LOSSES
 from structdep_parser.parsers.trained_model import TrainedModel, named
 from structdep_parser.parsers.transition_targets import Exploration
 from structdep_parser.training.experiment import Experiment

@@ -7,8 +7,9 @@ import numpy as np
 
 from structdep.trees import AttachmentCounts, crossing_arcs
 from structdep_parser.data.treebank import Sentence
+from structdep_parser.data.vocabulary import full_tags
 from structdep_parser.evaluation.conll18 import METRICS, outcomes, percentages
-from structdep_parser.parsers.prediction import Predictions
+from structdep_parser.parsers.prediction import Predictions, Tags
 
 LENGTHS = {"length 1": (1, 1), "length 2": (2, 2), "length 3-6": (3, 6), "length 7-": (7, np.inf)}
 
@@ -75,3 +76,18 @@ def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluat
     exact = sum(bool((s.heads == tree).all()) for s, tree in zip(sentences, predictions.heads, strict=True))
     conll18 = percentages(outcomes(gold, gold_deprels, heads, deprels).sum(-1))
     return Evaluation(counts, len(sentences), exact, dict(zip(METRICS, conll18.tolist(), strict=True)))
+
+
+def tag_accuracies(sentences: Sequence[Sentence], predicted: Sequence[Tags]) -> dict[str, float]:
+    """Shares of words, in per cent, whose universal tag is right, and whose language-specific one and features are."""
+    pairs = {
+        "UPOS": [(s.upos, tags.upos) for s, tags in zip(sentences, predicted, strict=True)],
+        "XPOS and features": [
+            (full_tags(s), tuple(map("|".join, zip(tags.xpos, tags.feats, strict=True))))
+            for s, tags in zip(sentences, predicted, strict=True)
+        ],
+    }
+    return {
+        name: 100 * float(np.mean([own == other for pair in both for own, other in zip(*pair, strict=True)]))
+        for name, both in pairs.items()
+    }

@@ -18,7 +18,7 @@ from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
-from structdep_parser.parsers.registry import Parser, Targets
+from structdep_parser.parsers.registry import Algorithm, Targets
 from structdep_parser.training.devices import Devices
 
 Advance = Callable[[int, int, float], None]
@@ -46,7 +46,7 @@ class Trainer:
     """Makes the first state, and trains it epoch by epoch, on one device or on several with the same result."""
 
     def __init__(
-        self, config: Config, corpus: Corpus, parser: Parser, trees: Heads, devices: Devices | None = None
+        self, config: Config, corpus: Corpus, parser: Algorithm, trees: Heads, devices: Devices | None = None
     ) -> None:
         self.devices = devices or Devices()
         self.config, self.corpus = config, corpus
