@@ -5,11 +5,11 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
 
-from structdep._engines.cpu.library import cache_folder
 from structdep.batching import compiler_options
 
 # From glibc's malloc.h.
@@ -44,9 +44,13 @@ def cache_programs() -> None:
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return
     try:
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))  # type: ignore[no-untyped-call]
-    except OSError as error:
-        warnings.warn(f"compiled programs are not kept: {error}", stacklevel=2)
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "structdep"
+    except RuntimeError as error:
+        warnings.warn(
+            f"compiled programs are not kept: {error}: name a folder by JAX_COMPILATION_CACHE_DIR", stacklevel=2
+        )
+    else:
+        jax.config.update("jax_compilation_cache_dir", str(folder))  # type: ignore[no-untyped-call]
 
 
 class Compiled:
