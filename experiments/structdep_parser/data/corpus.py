@@ -61,6 +61,7 @@ def nearest_trees(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
+        >>> from structdep_parser.data.sentences import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
         >>> trees = nearest_trees(dev, Vocabulary.of(dev), sd.charts.eisner())

@@ -8,12 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
 from flax import nnx
-from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from structdep_parser.arrays import filled, named
 from structdep_parser.config import Config
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.files import write_whole
@@ -74,7 +72,7 @@ class TrainedModel:
         if hashlib.sha256(content).hexdigest() != checksum:
             raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
         graph, shapes = _abstract(config, vocabulary)
-        model = cls(config, vocabulary, _filled(shapes, load(content), folder / WEIGHTS))
+        model = cls(config, vocabulary, filled(shapes, load(content), folder / WEIGHTS))
         model.__dict__["graph"] = graph  # it is made once
         return model
 
@@ -102,21 +100,3 @@ def _settled(folder: Path) -> Path:
 def _abstract(config: Config, vocabulary: Vocabulary) -> Any:
     """The model's graph, and its state with shapes in the place of arrays."""
     return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))
-
-
-def named(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a model's state by their places in it."""
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(state)}
-
-
-def _filled(state: Any, arrays: Mapping[str, NDArray[Any]], path: Path) -> Any:
-    """The state with these arrays, which have to be its own."""
-
-    def array(name: Any, leaf: Any) -> jax.Array:
-        found = arrays.get(key := jax.tree_util.keystr(name))
-        if found is None or (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
-            came = "is not there" if found is None else f"is {found.dtype}{list(found.shape)}"
-            raise ValueError(f"{path}: {key} {came}, expected {leaf.dtype}{list(leaf.shape)}: of another version")
-        return jax.numpy.asarray(found)
-
-    return jax.tree_util.tree_map_with_path(array, state)

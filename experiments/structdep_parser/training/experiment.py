@@ -130,10 +130,11 @@ class Experiment:
         check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
         TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
-        step, predictor = self.trainer.step, self.predictor
+        predictor, steps = self.predictor, (self.trainer.gradient, self.trainer.update)
         evaluations: dict[str, Evaluation] = {}
         calibrations: dict[str, Calibration] = {}
-        seconds = {"training": {"compiling": step.seconds, "steps": step.spent}, "evaluation": {}}
+        compiling, spent = (sum(getattr(step, name) for step in steps) for name in ("seconds", "spent"))
+        seconds = {"training": {"compiling": compiling, "steps": spent}, "evaluation": {}}
         for split in self._evaluated:
             scoring, spent = predictor.scoring, predictor.decoding
             predictions = self._predict(state, split, replace(decoding, tags=self.config.tags != "off"))
