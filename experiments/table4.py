@@ -35,6 +35,8 @@ PUBLISHED = {
     "greedy-mh4": {"got": "81.40 ± 0.45", "hu": "80.75 ± 0.54"},
 }
 """UAS on dev of UD 2.0, gold tokens, by parser and language: mean and standard deviation of five seeds."""
+ASKED = 10
+"""Runs above which --yes is needed."""
 EPILOG = """\
 each run is one of structdep train, in a process of its own. Finished runs are kept, interrupted runs resume. Options
 after -- go to structdep train: table4.py --lang got -- --loss nll. The tables are written again after each run; they
@@ -152,6 +154,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     made.add_argument("--out", type=Path, metavar="DIR", help="for table4.md and table4.csv; default: that of runs")
     made.add_argument("--collect", action="store_true", help="run nothing, take what is there")
+    made.add_argument("--yes", action="store_true", help=f"train more than {ASKED} parsers without being asked")
     add_renamed(made, started="--warm-start")
     made.add_argument("options", nargs="*", metavar="-- OPTIONS", help="of structdep train")
     return made
@@ -172,7 +175,13 @@ def run(options: argparse.Namespace, train: Train) -> int:
     if options.collect and not results_in(options.runs):
         raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
-    for number, (command, config) in enumerate(zip(wanted, [*on_treebanks(wanted)], strict=True), start=1):
+    ready = results_in(options.runs)
+    configs = [*on_treebanks(wanted)]
+    if (missing := sum(config not in ready for config in configs)) > ASKED and not options.yes:
+        raise ValueError(
+            f"this would train {missing} parsers, one after the other: write --yes, or fewer --parsers or --seeds"
+        )
+    for number, (command, config) in enumerate(zip(wanted, configs, strict=True), start=1):
         if config in results_in(options.runs):
             continue
         console.rule(f"{number} of {len(wanted)}: {config.name}")

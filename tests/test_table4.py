@@ -238,3 +238,9 @@ def test_runs_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert table4.main(command) == 0
     assert "| eisner, epochs: 1 |" in (tmp_path / "runs" / "table4.md").read_text(encoding="utf-8")
     assert (tmp_path / "runs" / "demo-eisner-hinge-1" / "report.html").is_file()
+
+
+def test_many_runs_are_not_started_by_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--lang", "got", "--runs", str(tmp_path / "runs")]
+    assert table4.main(command, pytest.fail) == 1
+    assert "this would train 40 parsers, one after the other: write --yes" in capsys.readouterr().err

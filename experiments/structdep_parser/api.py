@@ -201,14 +201,28 @@ class Parser:
         return self._parsers[single_root]
 
 
-def load(*folders: str | Path, memory: float = 4.0, warn: Callable[[str], None] | None = None) -> Parser:
+def load(
+    *folders: str | Path,
+    memory: float = 4.0,
+    warn: Callable[[str], None] | None = None,
+    vectors: str | Path | None = None,
+    features_file: str | Path | None = None,
+) -> Parser:
     """The parser in a folder: of a finished run, or a copy of its `model/`. Several parse together.
+
+    `vectors` and `features_file` replace the files that the parser was trained with: the word vectors may have moved,
+    and features are of the sentences to parse.
 
     Raises:
         FileNotFoundError: a folder has no model.
         ValueError: a model is damaged, or of another version.
     """
-    return Parser(models_in([Path(folder) for folder in folders]), memory, warn)
+    models = models_in([Path(folder) for folder in folders])
+    files = {"vectors": vectors, "features_file": features_file}
+    given: dict[str, Any] = {name: str(path) for name, path in files.items() if path is not None}
+    if given:
+        models = {name: replace(model, config=replace(model.config, **given)) for name, model in models.items()}
+    return Parser(models, memory, warn)
 
 
 def train(

@@ -42,6 +42,10 @@ class Config:
     single_root: bool = True  # of trees that are learned and found: UD's rule
     tags: Tags = "stack"  # learned beside the trees, from the same vectors, or from those of a layer below
     init_from: str = ""  # the folder of a run whose weights training starts from, where their shapes agree
+    vectors: str = ""  # a file of word vectors, which are inputs beside the words' own
+    features_file: str = ""  # a file of any model's features of each sentence, as inputs
+    feature_width: int = 0  # of these: filled in when the run begins
+    encoder_layer: str = ""  # a class in place of the BiLSTM, such as my_module:MyLayer
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
 
     min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
@@ -87,7 +91,10 @@ class Config:
         members = f"members{self.members}" if self.members > 1 else None
         warm = "warm" if self.init_from else None
         roots = None if self.single_root else "any-roots"
-        chosen = self.parser, positions, self.oracle, self.pseudo_projective, roots, tags, members, warm, self.loss
+        inputs = ("vectors" if self.vectors else None, "features" if self.features_file else None)
+        layer = self.encoder_layer.rpartition(":")[-1]
+        trees = self.parser, positions, self.oracle, self.pseudo_projective, roots
+        chosen = *trees, *inputs, layer, tags, members, warm, self.loss
         return tuple(str(value) for value in chosen if value)
 
     @property
@@ -114,7 +121,7 @@ class Config:
             ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being min_count, ...
         """
         numbers = {name: value for name, value in asdict(self).items() if type(value) in (int, float)}
-        numbers = {name: value for name, value in numbers.items() if name not in ("seed", "members")}
+        numbers = {name: value for name, value in numbers.items() if name not in ("seed", "members", "feature_width")}
         found: dict[str, Any] = {}
         for setting in settings:
             name, _, value = setting.partition("=")
@@ -174,6 +181,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ),
     ("learning_rate clip", lambda value: 0 < value < inf, "a number above 0"),
     ("tag_weight weight_decay", lambda value: 0 <= value < inf, "0 or more"),
+    ("feature_width", lambda value: value >= 0, "0 or more"),
     ("seed", lambda value: 0 <= value < 2**32, "a whole number from 0 to 4294967295"),
 )
 """What numbers have to be."""

@@ -37,6 +37,8 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("-i", "--input", type=Path, metavar="FILE", help="default: standard input")
     made.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+    made.add_argument("--vectors", type=Path, metavar="FILE", help="word vectors, if they are not where they were")
+    made.add_argument("--features-file", type=Path, metavar="FILE", help="features of the sentences to parse")
     made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by U+0020")
     made.add_argument(
         "--strict", action="store_true", help="end at the first sentence that is wrong; else it is left out, and told"
@@ -96,7 +98,13 @@ def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) ->
     prepare_process()
     errors = plain(stderr=True)
     refusal = Refusal("structdep parse", options.strict)
-    trained = load(*options.model, memory=options.memory, warn=lambda text: errors.print(f"structdep parse: {text}"))
+    trained = load(
+        *options.model,
+        memory=options.memory,
+        warn=lambda text: errors.print(f"structdep parse: {text}"),
+        vectors=options.vectors,
+        features_file=options.features_file,
+    )
     decoding = {name: getattr(options, name) for name in DECODING} | {"probabilities": options.confidence}
     trained.check(**decoding)
     name = "standard input" if options.input is None else str(options.input)

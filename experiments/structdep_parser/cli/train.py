@@ -24,6 +24,7 @@ CHOICES = (
     "single_root",
     "tags",
     "init_from",
+    "encoder_layer",
     "seed",
     "members",
     "epochs",
@@ -77,6 +78,13 @@ def parser() -> argparse.ArgumentParser:
         default=DEFAULTS.init_from,
         metavar="RUN",
         help="start from the weights of this finished run, also of another parser, where their shapes agree",
+    )
+    model.add_argument("--vectors", default="", metavar="FILE", help="word vectors: .vec, .txt or .npz")
+    model.add_argument(
+        "--features-file", default="", metavar="FILE", help="any model's features of each sentence: safetensors"
+    )
+    model.add_argument(
+        "--encoder-layer", default="", metavar="MODULE:CLASS", help="a flax.nnx module in place of the BiLSTM"
     )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
@@ -169,6 +177,9 @@ def config(options: argparse.Namespace) -> Config:
         raise ValueError("no treebank: write --lang CODE, or --train FILE for files of your own")
     chosen = {name: getattr(options, name) for name in CHOICES}
     chosen["lang"] = options.lang or options.train[0].stem
+    chosen |= {
+        name: str(Path(path).resolve()) for name in ("vectors", "features_file") if (path := getattr(options, name))
+    }
     return Config(**chosen | {"init_from": options.init_from and str(Path(options.init_from))}).set(options.set)
 
 

@@ -177,4 +177,6 @@ def _joined(
 
     columns = ("forms", "lemmas", "upos", "xpos", "feats", "deprels")
     values: dict[str, Any] = {name: tuple(getattr(source, name)[word] for source, word in words) for name in columns}
+    if sentence.rows is not None:
+        values["rows"] = np.array([source.rows[word] for source, word in words if source.rows is not None])
     return replace(sentence, heads=heads(sentence.heads), **values), heads(tree)

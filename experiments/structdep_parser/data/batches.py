@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import cast
+from typing import Any, cast
 
 import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from structdep import batching
+from structdep_parser.data.features import Features
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import LONGEST_FORM, Shape, ladder, plan, with_rows
 from structdep_parser.data.vocabulary import Vocabulary, full_tags
@@ -17,7 +18,9 @@ from structdep_parser.data.vocabulary import Vocabulary, full_tags
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Batch:
-    """B rows of at most n words, with at most T distinct forms of at most c characters; every array is int32.
+    """B rows of at most n words, with at most T distinct forms of at most c characters.
+
+    Every array is int32, but `features` [B, n, width], which are float32; the width is 0 where there are none.
 
     Arrays come as numpy's, and are jax's within jitted code.
 
@@ -39,6 +42,7 @@ class Batch:
     deprels: jax.Array
     lengths: jax.Array
     index: jax.Array
+    features: jax.Array
 
 
 def batches(
@@ -47,6 +51,7 @@ def batches(
     words_per_batch: int = 1000,
     rng: np.random.Generator | None = None,
     shapes: Sequence[Shape] | None = None,
+    features: Features | None = None,
 ) -> list[Batch]:
     """Every sentence in one batch, with sentences of similar length; each batch has one of `shapes`.
 
@@ -65,14 +70,16 @@ def batches(
         (600, True)
     """
     shapes = shapes or plan(sentences, words_per_batch)
-    encoded = _encode(sentences, vocabulary, shapes[0].characters)
+    encoded = _encode(sentences, vocabulary, shapes[0].characters, features)
     made = []
     for shape, places in batching.batches([len(sentence) for sentence in sentences], shapes, rng):
         made += [_batch(shape, group, encoded) for group in _groups(places.tolist(), encoded, shape)]
     return made
 
 
-def free_batches(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Iterator[Batch]:
+def free_batches(
+    sentences: Sequence[Sentence], vocabulary: Vocabulary, features: Features | None = None
+) -> Iterator[Batch]:
     """Batches of sentences that no shapes were planned for, longest first, each full but for the last one.
 
     A batch has the shape of its longest sentence in `ladder`, and few rows where few sentences are left.
@@ -83,7 +90,7 @@ def free_batches(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Itera
         >>> [batch.words.shape for batch in free_batches(text, Vocabulary.of(text))]
         [(4, 16)]
     """
-    encoded = _encode(sentences, vocabulary, LONGEST_FORM)
+    encoded = _encode(sentences, vocabulary, LONGEST_FORM, features)
     order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
     while order:
         shape = next(shape for shape in ladder() if shape.words >= len(sentences[order[0]]))
@@ -107,7 +114,7 @@ def filled(batch: Batch, multiple: int) -> Batch:
         ([1, 0, 2, -1], [7, 9, 10, 1])
     """
 
-    def fill(table: NDArray[np.int32], value: int) -> NDArray[np.int32]:
+    def fill(table: NDArray[Any], value: int) -> NDArray[Any]:
         missing = [(0, -len(table) % multiple)] + [(0, 0)] * (table.ndim - 1)
         return np.pad(table, missing, constant_values=value)
 
@@ -130,16 +137,21 @@ class _Encoded:
     rows: list[NDArray[np.int32]]
     characters: NDArray[np.int32]
     lengths: NDArray[np.int32]
+    features: Features | None
+    feature_rows: list[NDArray[np.int64]]
 
 
-def _encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, characters: int) -> _Encoded:
+def _encode(
+    sentences: Sequence[Sentence], vocabulary: Vocabulary, characters: int, features: Features | None
+) -> _Encoded:
     forms = {form: number for number, form in enumerate(sorted({f for s in sentences for f in s.forms}), start=1)}
     table = np.zeros((len(forms) + 1, characters), np.int32)
     lengths = np.ones(len(forms) + 1, np.int32)
     for form, number in forms.items():
         ids = vocabulary.form(shortened(form, characters))
         table[number, : len(ids)], lengths[number] = ids, len(ids)
-    return _Encoded([_row(sentence, vocabulary, forms) for sentence in sentences], table, lengths)
+    found = [features.rows(s) if s.rows is None else s.rows for s in sentences] if features else []
+    return _Encoded([_row(s, vocabulary, forms) for s in sentences], table, lengths, features, found)
 
 
 def _row(sentence: Sentence, vocabulary: Vocabulary, forms: dict[str, int]) -> NDArray[np.int32]:
@@ -197,5 +209,16 @@ def _batch(shape: Shape, group: list[int], encoded: _Encoded) -> Batch:
     type_chars, type_lengths = np.zeros((shape.types, shape.characters), np.int32), np.ones(shape.types, np.int32)
     type_chars[: len(used)], type_lengths[: len(used)] = encoded.characters[used], encoded.lengths[used]
     word_types = types[:-1].reshape(forms.shape).astype(np.int32)
-    arrays = words, word_types, type_chars, type_lengths, upos, xpos, lemmas, heads, deprels, lengths, index
+    features = _features(shape, group, encoded)
+    arrays = words, word_types, type_chars, type_lengths, upos, xpos, lemmas, heads, deprels, lengths, index, features
     return Batch(*cast("tuple[jax.Array, ...]", arrays))
+
+
+def _features(shape: Shape, group: list[int], encoded: _Encoded) -> NDArray[np.float32]:
+    if encoded.features is None:
+        return np.zeros((shape.sentences, shape.words, 0), np.float32)
+    rows = np.full((shape.sentences, shape.words), -1, np.int64)
+    for place, member in enumerate(group):
+        own = encoded.feature_rows[member]
+        rows[place, : len(own)] = own
+    return encoded.features.values(rows)

@@ -1,7 +1,7 @@
 """What a run reads: a treebank's sentences and the vocabulary of its training set."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import jax
@@ -15,6 +15,7 @@ from structdep.trees import heads_to_arcs, is_projective
 from structdep.trees.classes import System
 from structdep_parser.config import Config
 from structdep_parser.data.batches import Batch, batches
+from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.pseudo_projective import encoded
 from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.shapes import plan
@@ -28,6 +29,7 @@ class Corpus:
 
     splits: dict[str, list[Sentence]]
     vocabulary: Vocabulary
+    features: Features | None = None
 
     @classmethod
     def of(cls, treebank: Treebank, config: Config, learns_parts: bool) -> "Corpus":
@@ -37,7 +39,12 @@ class Corpus:
             _check_whole(splits["train"], "--pseudo-projective" if config.pseudo_projective else config.parser)
         if config.pseudo_projective:
             splits["train"] = encoded(splits["train"], config.pseudo_projective)
-        return cls(splits, Vocabulary.of(splits["train"], config.min_count))
+        vocabulary = Vocabulary.of(splits["train"], config.min_count)
+        features = open_features(config.vectors, config.features_file)
+        if features:
+            # Grafted sentences take the rows of their words along.
+            splits["train"] = [replace(sentence, rows=features.rows(sentence)) for sentence in splits["train"]]
+        return cls(splits, vocabulary, features)
 
 
 def _check_whole(sentences: Sequence[Sentence], learner: str) -> None:

@@ -42,6 +42,8 @@ class Sentence:
     heads: NDArray[np.int32]
     deprels: tuple[str, ...]
     misc: tuple[str, ...]
+    rows: NDArray[np.int64] | None = None
+    """Of a table of features, one a word."""
 
     def __len__(self) -> int:
         return len(self.forms)

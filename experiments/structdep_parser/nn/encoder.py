@@ -1,5 +1,8 @@
 """From words to vectors in context: word and character vectors, and bidirectional LSTMs over them."""
 
+from importlib import import_module
+from typing import Protocol
+
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -24,6 +27,37 @@ class Dropout(nnx.Module):
 
     def __call__(self, x: jax.Array, rngs: Dropped) -> jax.Array:
         return self.dropout(x, deterministic=rngs is None, rngs=rngs)
+
+
+class Layer(Protocol):
+    """A layer of the encoder: a class of flax.nnx with this constructor and call may take the BiLSTM's place.
+
+    It is made with the sizes of its inputs and states and a rate of dropout, and is called with vectors
+    `[batch, n, inputs]`, the numbers of positions that are no padding, `[batch]`, and, in training, with the source of
+    dropout. It returns `[batch, n, states]`.
+    """
+
+    def __init__(self, inputs: int, states: int, dropout: float, *, rngs: nnx.Rngs) -> None: ...
+
+    def __call__(self, x: jax.Array, lengths: jax.Array, rngs: Dropped) -> jax.Array: ...
+
+
+def layer_class(name: str) -> type[Layer]:
+    """The class MODULE:CLASS; the BiLSTM where none is named.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    if not name:
+        return BiLSTM
+    module, _, of_module = name.partition(":")
+    try:
+        found: type[Layer] = getattr(import_module(module), of_module)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"--encoder-layer {name}: expected MODULE:CLASS of a class that can be imported: {error}"
+        ) from None
+    return found
 
 
 class BiLSTM(nnx.Module):
@@ -74,7 +108,9 @@ class Encoder(nnx.Module):
     """Vectors in context: `[batch, n+2, states]`. Position 0 is the root, the one behind the last word the sentinel."""
 
     def __init__(self, vocabulary: Vocabulary, config: Config, *, rngs: nnx.Rngs) -> None:
-        inputs = config.word_vectors + config.character_states
+        width = config.word_vectors if config.feature_width else 0
+        inputs = config.word_vectors + config.character_states + width
+        self.features = nnx.Linear(config.feature_width, width, rngs=rngs) if width else None
         self.words = nnx.Embed(len(vocabulary.words), config.word_vectors, rngs=rngs)
         self.characters = Characters(len(vocabulary.characters), config, rngs=rngs)
         self.root, self.sentinel = (nnx.Param(jax.random.normal(rngs.params(), (inputs,)) * 0.1) for _ in range(2))
@@ -85,7 +121,8 @@ class Encoder(nnx.Module):
         if stacked and config.layers < 2:
             raise ValueError(f"tags='stack' needs a layer above that of tags, but layers is {config.layers}: write 2")
         sizes = [inputs, config.states + stacked, *[config.states] * config.layers][: config.layers]
-        self.layers = nnx.List(BiLSTM(size, config.states, config.recurrent_dropout, rngs=rngs) for size in sizes)
+        layer = layer_class(config.encoder_layer)
+        self.layers = nnx.List(layer(size, config.states, config.recurrent_dropout, rngs=rngs) for size in sizes)
         self.tag_features = nnx.Linear(config.states, stacked, rngs=rngs) if stacked else None
 
     def __call__(self, batch: Batch, rngs: Dropped = None) -> jax.Array:
@@ -111,7 +148,10 @@ class Encoder(nnx.Module):
         if rngs is not None:
             words = jnp.where(jax.random.bernoulli(rngs.dropout(), self.word_dropout, words.shape), UNKNOWN, words)
         forms = self.characters(batch.type_chars, batch.type_lengths, rngs)
-        return jnp.concatenate([self.words(words), forms[batch.word_types]], axis=-1)
+        vectors = [self.words(words), forms[batch.word_types]]
+        if self.features is not None:
+            vectors.append(self.features(batch.features))
+        return jnp.concatenate(vectors, axis=-1)
 
     def _delimited(self, x: jax.Array, lengths: jax.Array) -> jax.Array:
         """The words between the root and the sentinel."""

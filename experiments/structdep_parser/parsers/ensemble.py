@@ -42,7 +42,9 @@ class Member:
                 f"{name} is pseudo-projective: its relations stand for arcs, and cannot be summed with others"
             )
         self.name, self.model = name, model
-        self.predictor = Predictor(model.graph, model.parser.decoder(), model.vocabulary, shapes)
+        self.predictor = Predictor(
+            model.graph, model.parser.decoder(), model.vocabulary, shapes, features=model.features
+        )
 
         def relations(weights: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
             return jax.nn.softmax(nnx.merge(model.graph, weights).labeler(states, heads))

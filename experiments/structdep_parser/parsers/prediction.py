@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from structdep_parser.data.batches import Batch, batches, free_batches
 from structdep_parser.data.corpus import rows
+from structdep_parser.data.features import Features
 from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.shapes import Shape
 from structdep_parser.data.vocabulary import Vocabulary
@@ -73,6 +74,7 @@ class Predictor:
         vocabulary: of the model.
         shapes: those of batches, if they were planned.
         select: takes from the scorer's scores what the decoder needs.
+        features: of words, where the model has such inputs.
     """
 
     def __init__(
@@ -82,8 +84,9 @@ class Predictor:
         vocabulary: Vocabulary,
         shapes: Sequence[Shape] | None = None,
         select: Callable[[Any], Any] = lambda scores: scores,
+        features: Features | None = None,
     ) -> None:
-        self.decoder, self.vocabulary, self.shapes = decoder, vocabulary, shapes
+        self.decoder, self.vocabulary, self.shapes, self.features = decoder, vocabulary, shapes, features
 
         def score(parameters: Any, batch: Batch) -> tuple[jax.Array, jax.Array, Any]:
             model = nnx.merge(graph, parameters)
@@ -122,8 +125,8 @@ class Predictor:
     def batches(self, sentences: Sequence[Sentence]) -> Iterator[Batch]:
         """Every sentence in one batch, in planned shapes or in free ones."""
         if self.shapes is None:
-            return free_batches(sentences, self.vocabulary)
-        return iter(batches(sentences, self.vocabulary, shapes=self.shapes))
+            return free_batches(sentences, self.vocabulary, self.features)
+        return iter(batches(sentences, self.vocabulary, shapes=self.shapes, features=self.features))
 
     def _trees(
         self, batch: Batch, decoded: Decoded, labels: jax.Array, probabilities: jax.Array

@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 
 from structdep_parser.arrays import filled, named
 from structdep_parser.config import Config
+from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.files import write_whole
 from structdep_parser.nn.model import Model
@@ -34,6 +35,21 @@ class TrainedModel:
     @property
     def parser(self) -> Algorithm:
         return algorithm_of(self.config)
+
+    @cached_property
+    def features(self) -> Features | None:
+        """What it was trained with, from where its configuration says.
+
+        Raises:
+            ValueError: it is of another width.
+        """
+        found = open_features(self.config.vectors, self.config.features_file)
+        if (width := found.width if found else 0) != self.config.feature_width:
+            raise ValueError(
+                f"this model was trained with features of width {self.config.feature_width}, but these have {width}: "
+                "write --vectors or --features-file with such as it was trained with"
+            )
+        return found
 
     @cached_property
     def graph(self) -> nnx.GraphDef[Model]:

@@ -129,4 +129,4 @@ class Stage:
         def select(scores: Any) -> Any:
             return scores if self.tables is None else {name: scores[name] for name in self.tables}
 
-        return Predictor(self.model.graph, decoder, self.model.vocabulary, select=select)
+        return Predictor(self.model.graph, decoder, self.model.vocabulary, None, select, self.model.features)

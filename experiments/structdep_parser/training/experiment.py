@@ -48,6 +48,8 @@ class Experiment:
         self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = algorithm_of(config)
         self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
+        if self.corpus.features:
+            self.config = config = replace(config, feature_width=self.corpus.features.width)
         if config.init_from and not Path(folder).is_dir():
             TrainedModel.load(Path(config.init_from))  # a name that is wrong leaves no folder of this configuration
         self.run = Run(folder, config)
@@ -58,7 +60,9 @@ class Experiment:
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
-        self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
+        self.predictor = Predictor(
+            self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes, features=self.corpus.features
+        )
 
     @property
     def _evaluated(self) -> list[str]:

@@ -72,7 +72,7 @@ class Trainer:
     def __init__(
         self, config: Config, corpus: Corpus, parser: Algorithm, trees: Heads, devices: Devices | None = None
     ) -> None:
-        self.devices = devices or Devices()
+        self.devices, self.features = devices or Devices(), corpus.features
         self.config, self.corpus = config, corpus
         self.sentences, self.targets = corpus.splits["train"], parser.targets(trees)
         self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
@@ -97,7 +97,7 @@ class Trainer:
         if self.grafts:
             sentences, trees = self.grafts(rng)
             targets = targets.of(trees)
-        return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes), targets
+        return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes, features=self.features), targets
 
     def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
         """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""

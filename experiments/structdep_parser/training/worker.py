@@ -15,6 +15,8 @@ def train_as_worker(config: Config, treebank: Treebank, devices: Devices) -> Non
     config = replace(config, treebank=treebank.checksum)
     parser = algorithm_of(config)
     corpus = Corpus.of(treebank, config, parser.learns_parts)
+    if corpus.features:
+        config = replace(config, feature_width=corpus.features.width)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(config, corpus, parser, trees, devices)
     done, first = agreed((0, trainer.start()))
