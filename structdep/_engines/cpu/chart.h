@@ -24,7 +24,7 @@ class Chart {
       : frame_(frame),
         nodes_(nodes),
         numbers_(numbers),
-        values_(numbers == kReals ? Room<T>(kRealValues, frame.size(), 2 * frame.number + std::is_same_v<T, double>)
+        values_(numbers == kReals ? Room<T>(kRealValues, frame.size(), owner())
                                   : Room<T>(kValues, frame.size_with_sums())),
         products_(frame) {
     if (numbers == kLogs) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
@@ -33,7 +33,7 @@ class Chart {
   const Frame& frame() const { return frame_; }
   T* cells() const { return values_.data(); }
   T* shares() {
-    if (!shares_) shares_ = std::make_unique<Room<T>>(kShares, frame_.share_size());
+    if (!shares_) shares_ = std::make_unique<Room<T>>(kShares, frame_.share_size(), owner());
     return shares_->data();
   }
 
@@ -83,6 +83,10 @@ class Chart {
   };
 
   bool is_real() const { return numbers_ == kReals; }
+
+  // Of memory: charts of other programs may have left there what is none of theirs.
+  size_t owner() const { return 2 * frame_.number + std::is_same_v<T, double>; }
+
   const std::vector<Item>& items() const { return frame_.program.items; }
 
   // Spans behind all those within them; if skewed, the first of each width. What begins alike is read together.
@@ -119,24 +123,11 @@ class Chart {
       return;
     }
     products_.find(number, nodes, cells, nullptr);
-    if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, nothing<T>(numbers_));
-    if (item.assigned) return is_real() ? run_all<Work::kAssignReal>() : run_all<Work::kAssign>();
-    add_up(own, cells + frame_.sums() - own.first());
-  }
-
-  // Whether the only product has a value in all of these cells.
-  bool is_whole(const Cells& own) const {
-    const Loops<T>& loops = *products_.begin();
-    return own.are(1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]));
-  }
-
-  // The sum of its products, from what there is on. Sums of exponentials, relative to values so far, are 0 afterwards.
-  void add_up(const Cells& own, T* sums) {
-    for (Loops<T>& loops : products_) {
-      loops.sum = sums;
-      structdep::add_up(numbers_, loops, blocks_);
-    }
-    if (numbers_ == kLogs) add_logarithms(own, cells(), sums);
+    store_all(own, cells, nothing<T>(numbers_));
+    T* const sums = cells + frame_.sums() - own.first();
+    for (Loops<T>& loops : products_) loops.sum = sums;
+    item.assigned ? execute_all<Work::kAssign>() : execute_all<Work::kAdd>();
+    if (numbers_ == kLogs && !item.assigned) add_logarithms(own, cells, sums);
   }
 
   void pull_back(int number, Nodes& nodes) {
@@ -159,16 +150,13 @@ class Chart {
 
   void share_out(int number, Nodes& nodes, const T* shares) {
     products_.find(number, nodes, cells(), this->shares());
-    if (is_real()) return run_all<Work::kShareReal>(shares);
-    return items()[number].assigned ? run_all<Work::kPass>(shares) : run_all<Work::kShare>(shares);
+    for (Loops<T>& loops : products_) loops.share = shares;
+    items()[number].assigned ? execute_all<Work::kShareAll>() : execute_all<Work::kShare>();
   }
 
   template <Work kWork>
-  void run_all(const T* shares = nullptr) {
-    for (Loops<T>& loops : products_) {
-      loops.share = shares;
-      execute<kWork>(loops, blocks_);
-    }
+  void execute_all() const {
+    for (const Loops<T>& loops : products_) execute<kWork>(numbers_, loops, blocks_);
   }
 
   const Frame& frame_;

@@ -1,6 +1,7 @@
 // The two innermost loops over a product, as they are found for an item at a span.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "address.h"
@@ -33,11 +34,10 @@ STRUCTDEP_INLINE Walk<T> walk_of(const Address& own, const T* cells, const Nodes
   return {cells + own.in_box(nodes), own.row(nodes), own.third(nodes), inner, middle, 0};
 }
 
-// Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
+// Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node. If there is
+// none, it has the one node 0, and so has the middle one.
 template <typename T>
 struct Loops {
-  bool alone;        // whether there is no inner loop
-  bool nested;       // whether there is a middle loop; else it has the one node 0
   bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
   ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
   int from, to, first[2], last[2];
@@ -46,21 +46,6 @@ struct Loops {
   const T* share;  // the derivative by conclusions
   int factors, varying;
   Walk<T> walk[kFactors];
-};
-
-// The inner loop at one node of the middle one: conclusions from `place` on, and its factors' places.
-template <typename T, int kCount>
-struct Run {
-  static constexpr int kSize = kCount;
-  ptrdiff_t place;
-  int first, size;
-  const T* factor[kCount];
-  ptrdiff_t step[kCount];  // of each in the loop
-
-  STRUCTDEP_INLINE void go_on(ptrdiff_t numbers, int factors) {
-    place += numbers;
-    for (int f = 0; f < factors; ++f) factor[f] += numbers;
-  }
 };
 
 // How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.
@@ -76,6 +61,22 @@ struct Form {
   static STRUCTDEP_INLINE int varying(const Loops<T>& loops) {
     return kVaryingKnown >= 0 ? kVaryingKnown : loops.varying;
   }
+};
+
+// The inner loop at one node of the middle one: its nodes, and the places of the conclusion and of factors at node 0.
+template <typename F, typename T>
+struct FactorRow {
+  STRUCTDEP_INLINE FactorRow(const Loops<T>& loops, ptrdiff_t node)
+      : first(std::max(loops.first[0], loops.first[1] + static_cast<int>(node))),
+        last(std::min(loops.last[0], loops.last[1] + static_cast<int>(node))),
+        conclusion(loops.place + loops.across * node) {
+    for (int f = 0; f < F::factors(loops); ++f) factor[f] = loops.walk[f].of(node), step[f] = loops.walk[f].step(node);
+  }
+
+  int first, last;
+  ptrdiff_t conclusion;
+  const T* factor[F::kCount];
+  ptrdiff_t step[F::kCount];
 };
 
 }  // namespace structdep

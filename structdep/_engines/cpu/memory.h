@@ -21,7 +21,7 @@ struct NoMemory : std::bad_alloc {
   size_t bytes;
 };
 
-// Values; real ones, which an owner finds finite everywhere; and derivatives, which are zero again when they are given back.
+// Values; real ones, which an owner finds finite everywhere; and derivatives, which an owner finds zero, as it leaves them.
 enum Kind { kValues, kRealValues, kShares, kKinds };
 
 class Pool {
@@ -32,7 +32,8 @@ class Pool {
     size_t owner;
   };
 
-  // A block in which so much is zero, or as its owner left it last: who always takes the same size.
+  // A block in which so much is zero, or as its owner left it last, who always takes the same size; what owner 0 takes may
+  // hold anything.
   Block take(Kind kind, size_t size, size_t owner) {
     Block found;
     {

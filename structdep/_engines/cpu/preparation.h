@@ -49,7 +49,7 @@ class Preparation {
     const int from = middle ? middle->first(nodes) : 0, to = middle ? middle->last(nodes) : 0;
     if (from > to) return;
     Loops<T>& loops = next();
-    loops.from = from, loops.to = to, loops.nested = middle;
+    loops.from = from, loops.to = to;
     walk(loops, product, nodes, middle ? middle->slot : kNone, inner);
     place(loops, number, product.side, nodes, middle ? middle->slot : kNone);
   }
@@ -73,9 +73,10 @@ class Preparation {
   void walk(Loops<T>& loops, const Factors& product, Nodes& nodes, int middle, const Loop* inner) const {
     const int slot = inner ? inner->slot : kNone;
     if (middle != kNone) nodes.at[middle] = 0;
+    loops.first[0] = loops.last[0] = 0, loops.first[1] = INT_MIN / 2, loops.last[1] = INT_MAX / 2;
     if (inner) {
       nodes.at[slot] = 0;
-      loops.first[0] = loops.first[1] = INT_MIN / 2, loops.last[0] = loops.last[1] = INT_MAX / 2;
+      loops.first[0] = INT_MIN / 2, loops.last[0] = INT_MAX / 2;
       for (const Place& p : inner->least) {
         int& bound = loops.first[p.slot == middle];
         bound = std::max(bound, p.of(nodes));
@@ -85,7 +86,7 @@ class Preparation {
         bound = std::min(bound, p.of(nodes));
       }
     }
-    loops.alone = !inner, loops.along = slot == kThird;
+    loops.along = slot == kThird;
     loops.factors = product.addresses.size(), loops.varying = product.varying;
     for (int f = 0; f < loops.factors; ++f) {
       const Address& own = product.addresses[f];
