@@ -23,9 +23,8 @@ os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 
 import jax  # noqa: E402  (it reads the environment)
 
-from structdep._engines import cpu as native  # noqa: E402
+import structdep as sd  # noqa: E402
 from structdep._engines.cpu import library  # noqa: E402
-from structdep.inference import one_root  # noqa: E402
 
 MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 
@@ -52,27 +51,23 @@ def forget_programs() -> Iterator[None]:
 
 
 @pytest.fixture
-def by_xla(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def by_xla() -> Iterator[None]:
     """Charts are filled by XLA, on whatever device."""
-    monkeypatch.setattr(native, "serves", lambda *_: False)
-    monkeypatch.setenv("STRUCTDEP_NATIVE", "0")
-    one_root.derivation.clear_cache()
-    yield
-    one_root.derivation.clear_cache()
+    with sd.use_engine("xla"):
+        yield
 
 
-@pytest.fixture(params=["native", "xla"])
-def engine(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["cpu", "xla"])
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """The test is run with charts that are filled by the program in C++, where it can, and with those of XLA."""
-    if request.param == "xla":
-        request.getfixturevalue("by_xla")
-    return request.param
+    with sd.use_engine(request.param):
+        yield request.param
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long to compile is slow only where XLA compiles it."""
     for item in items:
-        by_xla = getattr(item, "callspec", None) is None or item.callspec.params.get("engine") != "native"
+        by_xla = getattr(item, "callspec", None) is None or item.callspec.params.get("engine") != "cpu"
         if by_xla and item.get_closest_marker("slow_by_xla"):
             item.add_marker("slow")

@@ -8,7 +8,6 @@ more than a chart's corner. `bytes` are read and written in all.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,8 +19,8 @@ import jax.numpy as jnp
 
 from benchmarks.__main__ import machine
 from benchmarks.measure import SYSTEMS, measure, seconds
-from structdep import DeductionSystem, chart_bytes
-from structdep._engines.xla.fill import make_steps
+from structdep import DeductionSystem, chart_bytes, use_engine
+from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.steps import Step
 from structdep._lowering.plan import Plan, plan
 from structdep.batching import compiler_options
@@ -148,11 +147,11 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--words", nargs="+", type=int, default=[20, 40], help="sentence lengths (default: 20 40)")
     options = parser.parse_args()
-    os.environ["STRUCTDEP_NATIVE"] = "0"
     found = limits()
     print(f"{machine()}\n")
     print("\n".join(f"* {name} a second: {value:.3g}" for name, value in found.items()), end="\n\n")
-    print("\n".join(table(options.systems, options.words, found)))
+    with use_engine("xla"):
+        print("\n".join(table(options.systems, options.words, found)))
 
 
 if __name__ == "__main__":

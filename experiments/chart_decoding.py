@@ -9,8 +9,8 @@ import structdep as sd
 from experiments.compiled import Compiled
 from experiments.decoding import Decoded, Decoding
 from experiments.one_root import Known, Tables, best, constraints_of, k_best, log_partition, with_arcs
-from structdep.inference.systems import System
 from structdep.spanning import all_trees
+from structdep.trees.classes import System
 
 
 class ChartDecoder:

@@ -21,8 +21,8 @@ from structdep import chart_bytes, charts
 from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
 from structdep.greedy import second_order
-from structdep.inference.systems import System
 from structdep.spanning import all_trees
+from structdep.trees.classes import System
 
 REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
 CHARTS_AT_ONCE = 2

@@ -17,9 +17,9 @@ from experiments.sentences import Heads, Sentence, read
 from experiments.shapes import plan
 from experiments.treebank import Treebank
 from experiments.vocabulary import Vocabulary
-from structdep.inference.systems import System
 from structdep.spanning import SpanningTrees
 from structdep.trees import heads_to_arcs, is_projective
+from structdep.trees.classes import System
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import structdep as sd
 from structdep.deduction import DeductionSystem
 from structdep.greedy.second_order import GreedyTrees
 from structdep.inference.one_root import dearer_roots, root_gain
-from structdep.inference.systems import System
 from structdep.spanning import SpanningTrees
+from structdep.trees.classes import System
 
 T = TypeVar("T")
 Tables = dict[str, jax.Array]

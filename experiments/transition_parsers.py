@@ -18,7 +18,7 @@ from experiments.transition_scorer import TransitionScorer, TransitionScores
 from experiments.transition_targets import Exploration, Explorations, Runs
 from experiments.vocabulary import Vocabulary
 from structdep import transitions as tr
-from structdep.inference.systems import System
+from structdep.trees.classes import System
 
 SYSTEMS = {
     "greedy-mh4": tr.mh4(),

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from experiments.one_root import Tables, best, log_partition
 from structdep.greedy.second_order import GreedyTrees
 from structdep.inference.losses import gold_score
-from structdep.inference.systems import System
 from structdep.semirings import LogSum, MaxPlus
 from structdep.spanning import all_trees
+from structdep.trees.classes import System
 
 
 def hinge(

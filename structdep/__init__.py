@@ -8,8 +8,13 @@ from structdep import spanning as spanning
 from structdep import testing as testing
 from structdep import transitions as transitions
 from structdep import trees as trees
+from structdep._engines.choice import describe as describe
+from structdep._engines.choice import use_engine as use_engine
+from structdep._engines.cpu.library import export_checks as export_checks
 from structdep._engines.cpu.library import free_chart_memory as free_chart_memory
+from structdep._engines.cpu.library import register as _register
 from structdep._engines.cpu.library import set_chart_memory as set_chart_memory
+from structdep._engines.xla.chart import chart_bytes as chart_bytes
 from structdep.deduction import DeductionSystem as DeductionSystem
 from structdep.deduction import Item as Item
 from structdep.deduction import Score as Score
@@ -21,7 +26,6 @@ from structdep.inference import losses as losses
 from structdep.inference.constraints import Constraints as Constraints
 from structdep.inference.distribution import Labelled as Labelled
 from structdep.inference.distribution import TreeDistribution as TreeDistribution
-from structdep.inference.inside import chart_bytes as chart_bytes
 from structdep.inference.inside import inside as inside
 from structdep.inference.parsers import arc_eager as arc_eager
 from structdep.inference.parsers import arc_hybrid as arc_hybrid
@@ -48,3 +52,5 @@ from structdep.semirings import SingleRoot as SingleRoot
 from structdep.semirings import semiring as semiring
 from structdep.trees import conversions as conversions
 from structdep.trees import pseudo_projective as pseudo_projective
+
+_register()

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from experiments.devices import Devices, leave
 from experiments.parsers import parser_of
 from experiments.training import Trainer
 from experiments.treebank import Treebank
+from structdep._engines.xla import chart
 from structdep.batching import on_devices
 
 CONFIG = replace(TINY, tags="off", epochs=2)
@@ -52,8 +52,7 @@ def losses(devices: int) -> list[float]:
 def charts(devices: int) -> list[str]:
     """What is wrong with charts of a batch that is shared by the devices, in several groups of sentences for each."""
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setitem(sys.modules["structdep.inference.inside"].GROUP_BYTES, "cpu", 1)
-    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", 1)
+    monkeypatch.setattr(chart, "GROUP_BYTES", 1)
     mesh = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Auto,))
     shared = NamedSharding(mesh, PartitionSpec("batch"))
     rng, batch = np.random.default_rng(0), 20 * devices
@@ -75,36 +74,53 @@ def charts(devices: int) -> list[str]:
     return wrong
 
 
-def explicit(devices: int) -> list[str]:
-    """What is wrong with queries where the mesh has explicit axes, as `jax.make_mesh` makes them."""
-    mesh = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Explicit,))
+EISNER, EVERY = sd.charts.eisner(), sd.spanning.all_trees()
+
+QUERIES: dict[str, Callable[..., jax.Array]] = {
+    "best score": lambda scores, heads, lengths: sd.inside(EISNER, scores, lengths),
+    "argmax": lambda scores, heads, lengths: sd.argmax(EISNER, scores, lengths),
+    "marginals": lambda scores, heads, lengths: sd.marginals(sd.charts.mhk(4), scores, lengths),
+    "sample": lambda scores, heads, lengths: sd.sample(EISNER, scores, jax.random.key(0), lengths),
+    "2-best": lambda scores, heads, lengths: sd.TreeDistribution(EISNER, scores, lengths).k_best(2).scores.T,
+    "nll": jax.grad(lambda *arrays: sd.losses.nll(EISNER, *arrays).sum()),
+    "risk": jax.grad(lambda *arrays: sd.losses.risk(EISNER, *arrays).sum()),
+    "spanning argmax": lambda scores, heads, lengths: sd.argmax(EVERY, scores, lengths),
+    "spanning nll": jax.grad(lambda *arrays: sd.losses.nll(EVERY, *arrays).sum()),
+    "greedy": lambda scores, heads, lengths: sd.argmax(sd.greedy.second_order(), scores, lengths),
+    "vmap": lambda scores, heads, lengths: jax.vmap(lambda t: sd.inside(EISNER, t * scores, lengths), out_axes=1)(
+        np.arange(2.0, dtype=np.float32)
+    ),
+}
+
+
+def sharded(devices: int) -> list[str]:
+    """What is wrong with queries whose scores are sharded by an automatic or an explicit mesh, or in `shard_map`."""
+    mesh = {
+        kind: jax.make_mesh((devices,), ("batch",), axis_types=(kind,)) for kind in (AxisType.Auto, AxisType.Explicit)
+    }
     rng, batch = np.random.default_rng(0), 2 * devices
     scores, lengths = rng.normal(size=(batch, 5, 5)).astype(np.float32), rng.integers(1, 5, batch)
-    heads = np.asarray(sd.argmax(sd.charts.eisner(), -scores, lengths))
-    nll = jax.grad(lambda *arrays: sd.losses.nll(sd.charts.eisner(), *arrays).sum())
-    queries: dict[str, Callable[..., jax.Array]] = {
-        "argmax": lambda scores, heads, lengths: sd.argmax(sd.charts.eisner(), scores, lengths),
-        "spanning": lambda scores, heads, lengths: sd.argmax(sd.spanning.all_trees(), scores, lengths),
-        "mh4": lambda scores, heads, lengths: sd.inside(sd.charts.mhk(4), scores, lengths, sd.LogSum),
-        "gradient": nll,
-        "sample": lambda scores, heads, lengths: sd.sample(sd.charts.eisner(), scores, jax.random.key(0), lengths),
-        "greedy": lambda scores, heads, lengths: sd.argmax(sd.greedy.second_order(), scores, lengths),
-        "2-best": lambda scores, heads, lengths: (
-            sd.TreeDistribution(sd.charts.eisner(), scores, lengths).k_best(2).scores.T
-        ),
-    }
+    given = scores, np.asarray(sd.argmax(EISNER, -scores, lengths)), lengths
     wrong = []
-    for name, query in queries.items():
-        expected = jax.jit(query)(scores, heads, lengths)
-        shared = NamedSharding(mesh, PartitionSpec("batch"))
-        for mode in ("", ", where the mesh is set"):
-            with jax.set_mesh(mesh) if mode else nullcontext():
-                found = jax.jit(query)(*jax.device_put((scores, heads, lengths), shared))
-            if not np.allclose(found, expected, atol=1e-6):
-                wrong.append(f"{name}{mode}: other values")
-            if not found.sharding.is_equivalent_to(shared, found.ndim):
-                wrong.append(f"{name}{mode}: on devices as {found.sharding}")
-    return wrong + different_samples(mesh)
+    for name, query in QUERIES.items():
+        expected = jax.jit(query)(*given)
+        for kind, own in mesh.items():
+            arrays = jax.device_put(given, NamedSharding(own, PartitionSpec("batch")))
+            wrong += [f"{name}, {kind.name}: {fault}" for fault in faults(jax.jit(query), arrays, expected)]
+        rows = PartitionSpec("batch")
+        mapped = jax.jit(jax.shard_map(query, mesh=own, in_specs=rows, out_specs=rows))
+        wrong += [f"{name}, shard_map: {fault}" for fault in faults(mapped, arrays, expected, "sample" in name)]
+    return wrong + different_samples(mesh[AxisType.Explicit])
+
+
+def faults(query: Any, arrays: Any, expected: jax.Array, is_random: bool = False) -> list[str]:
+    """What is wrong with a query of sharded arrays: the devices of each part of the batch draw by one key."""
+    program = query.lower(*arrays).compile()
+    found, text = program(*arrays), program.as_text()
+    sent = [name for name in ("all-gather", "all-to-all", "all-reduce", "collective-permute") if name in text]
+    placed = [] if found.sharding.spec[0] == "batch" else [f"placed as {found.sharding}"]
+    same = is_random or np.allclose(found, expected, atol=1e-5)
+    return [*sent, *placed, *([] if same else ["other values"])]
 
 
 def different_samples(mesh: Mesh) -> list[str]:
@@ -128,7 +144,7 @@ def command_line(arguments: list[str]) -> int:
 def main(case: str, *arguments: str) -> int:
     if case == "ud":
         return command_line(list(arguments))
-    cases: dict[str, Callable[[int], Any]] = {"losses": losses, "charts": charts, "explicit": explicit}
+    cases: dict[str, Callable[[int], Any]] = {"losses": losses, "charts": charts, "sharded": sharded}
     print(json.dumps([cases[case](int(devices)) for devices in arguments]))
     return 0
 

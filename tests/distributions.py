@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid_trees, eisner, mh4_trees
-from structdep.inference.systems import System
 from structdep.spanning import all_trees
+from structdep.trees.classes import System
 
 close = partial(np.testing.assert_allclose, rtol=2e-4, atol=5e-5)
 slow = pytest.mark.slow

@@ -11,9 +11,9 @@ from cases import LENGTHS, N
 from numpy.typing import ArrayLike, NDArray
 
 from structdep.deduction import DeductionSystem
-from structdep.inference.systems import System
 from structdep.testing import derivations
 from structdep.trees import all_trees, heads_to_arcs
+from structdep.trees.classes import System
 
 
 @cache

@@ -52,12 +52,13 @@ TESTS: dict[str, str] = {
     "structdep/transitions/scorers.py": "transition_systems",
     "structdep/transitions/systems.py": "transition_systems oracles",
     "structdep/batching.py": "batching batches",
-    "structdep/pseudo_projective.py": "pseudo_projective",
-    "structdep/losses.py": "constraints gradients boundary",
-    "structdep/distribution.py": "constraints labels distribution risk boundary",
-    "structdep/inside.py": "values boundary gradients constraints",
+    "structdep/trees/pseudo_projective.py": "pseudo_projective",
+    "structdep/inference/losses.py": "constraints gradients boundary",
+    "structdep/inference/distribution.py": "constraints labels distribution risk boundary",
+    "structdep/inference/inside.py": "values boundary gradients constraints",
     "structdep/semirings": "semirings",
-    "structdep/native": "values native real_numbers",
+    "structdep/_engines/cpu": "values native real_numbers",
+    "structdep/_engines/xla": "values gradients own_systems",
 }
 """The tests of a folder or of a module, the likeliest to notice first; the module's own examples come before them."""
 

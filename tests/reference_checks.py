@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import structdep as sd
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query
 from structdep.deduction import NODE, DeductionSystem
 from structdep.inference.scores import problem
-from structdep.inference.systems import run
 from structdep.testing import DERIVATIONS, Use, Values, evaluate
 
 Tables = dict[str, NDArray[np.float64]]
@@ -105,15 +106,15 @@ def answers(system: DeductionSystem, tables: Any, lengths: Any) -> Any:
     given = problem(system, tables, lengths)
     (scores, lengths), (ones, _) = given.lift(sd.LogSum()), given.lift(sd.Counting())
     return (
-        run(system, sd.LogSum(), "value", ones, lengths)[0],
-        run(system, sd.LogSum(), "uses", scores, lengths),
-        run(system, sd.MaxPlus(), "best", scores, lengths),
-        run(system, sd.LogSum(), "sample", scores, lengths, key=jax.random.key(0)),
+        ask(system, sd.LogSum(), Query.VALUE, ones, lengths)[0],
+        ask(system, sd.LogSum(), Query.EXPECTED_COUNTS, scores, lengths),
+        ask(system, sd.MaxPlus(), Query.BEST, scores, lengths),
+        ask(system, sd.LogSum(), Query.SAMPLE, scores, lengths, key=jax.random.key(0)),
     )
 
 
 def compare(system: DeductionSystem, tables: Tables, lengths: Any, wanted: list[Expected], dtype: Any) -> None:
-    compiled = jax.jit(partial(answers, system))  # anew, as the choice of an engine is part of it
+    compiled = jax.jit(partial(answers, system))
     given = {name: jnp.asarray(table, dtype) for name, table in tables.items()}
     count, (value, uses), (best, best_uses), (_, drawn) = jax.tree.map(np.asarray, compiled(given, lengths))
     tolerance = 1e-9 if dtype == np.float64 else 2e-5

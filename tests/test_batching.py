@@ -3,6 +3,7 @@
 from functools import partial
 from itertools import combinations, count
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
+import structdep as sd
 from structdep import batching, chart_bytes, charts
 from structdep.batching import Shape, padded_work, plan
 
@@ -91,6 +93,14 @@ def test_a_limit_on_memory_bounds_the_charts_of_a_batch() -> None:
 def test_functions_see_the_whole_batch_where_axes_are_explicit() -> None:
     two = AbstractMesh((2,), ("batch",), (AxisType.Explicit,))
     assert batching.on_devices(jnp.cumsum, two)(np.ones(4)).tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_several_devices_share_a_batch(devices: int) -> None:
+    mesh = AbstractMesh((devices,), ("batch",), (AxisType.Auto,))
+    best = batching.on_devices(lambda scores: sd.inside(charts.eisner(), scores, semiring=sd.KBest(2)), mesh)
+    traced = str(jax.make_jaxpr(best)(np.zeros((4, 4, 4), np.float32)))
+    assert ("shard_map" in traced) == (devices > 1)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import eisner
-from structdep.inference.systems import System
 from structdep.spanning import all_trees
 from structdep.trees import is_tree
+from structdep.trees.classes import System
 
 close = partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7)
 WORDS, STEP = 3, 1e-5

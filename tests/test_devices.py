@@ -88,8 +88,8 @@ def test_charts_of_a_shared_batch_stay_on_their_devices() -> None:
     assert answer("charts", 8) == [[]]
 
 
-def test_queries_of_a_batch_that_is_shared_by_a_mesh_of_explicit_axes() -> None:
-    assert answer("explicit", 4) == [[]]
+def test_queries_of_sharded_scores_stay_on_their_devices() -> None:
+    assert answer("sharded", 8) == [[]]
 
 
 def test_one_device_and_one_process_are_as_ever() -> None:

@@ -11,10 +11,10 @@ from cases import LENGTHS, N, some_tables
 
 import structdep as sd
 from structdep.charts import arc_hybrid_trees, eisner, mh4_trees, mhk
-from structdep.inference.systems import System
 from structdep.spanning import all_trees
 from structdep.testing import derivations
 from structdep.trees import heads_to_arcs, is_tree
+from structdep.trees.classes import System
 
 close = partial(np.testing.assert_allclose, rtol=2e-5, atol=2e-5)
 systems = pytest.mark.parametrize("system", [eisner(), arc_hybrid_trees(), all_trees()], ids=lambda system: system.name)

@@ -1,6 +1,5 @@
 """Kernels for GPUs, run by XLA on whatever device there is, give what XLA's own programs give; and they compile."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -15,8 +14,10 @@ from jax.sharding import AbstractMesh, AxisType
 
 import structdep as sd
 from structdep._engines import gpu
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query
+from structdep._engines.xla import chart
 from structdep.deduction import DeductionSystem
-from structdep.inference.inside import GROUP_BYTES, run_by_xla
 from structdep.inference.scores import Problem, problem
 
 SYSTEMS = [
@@ -37,49 +38,44 @@ SYSTEMS = [
 each_system = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 
 
-@pytest.fixture(autouse=True)
-def traced_anew(by_xla: None) -> Iterator[None]:
-    run_by_xla.clear_cache()
-    yield
-    run_by_xla.clear_cache()
-
-
 @pytest.fixture
-def interpreted(traced_anew: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """From now on kernels fill charts, run by XLA: those that did."""
-    ran: list[str] = []
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that have filled charts."""
+    found: list[str] = []
     run = gpu._run
 
     def noted(kernel: Any, work: Any, *arrays: Any) -> jax.Array:
-        ran.append(getattr(work, "func", work).__name__)
+        found.append(getattr(work, "func", work).__name__)
         return run(kernel, work, *arrays)
 
-    monkeypatch.setattr(gpu, "INTERPRETED", True)
     monkeypatch.setattr(gpu, "_run", noted)
-    return ran
+    jax.clear_caches()  # type: ignore[no-untyped-call]  # of what was traced before
+    return found
 
 
-def answers(system: DeductionSystem, given: Problem) -> list[Any]:
-    run = partial(run_by_xla, system)
-    return [
-        run(sd.LogSum(), "uses", given.tables, given.lengths),
-        run(sd.LogSum(), "sample", given.tables, given.lengths, key=jax.random.key(0)),
-        run(sd.MaxPlus(), "best", given.tables, given.lengths),
-        run(sd.MaxPlus(), "value", given.tables, given.lengths),
-    ]
+@pytest.fixture
+def interpreted(ran: list[str]) -> Iterator[list[str]]:
+    """From now on kernels fill charts, interpreted by JAX."""
+    with sd.use_engine("gpu"):
+        yield ran
+
+
+def answers(system: DeductionSystem, given: Problem, engine: str) -> list[Any]:
+    with sd.use_engine(engine):
+        return [
+            ask(system, sd.LogSum(), Query.EXPECTED_COUNTS, given.tables, given.lengths),
+            ask(system, sd.LogSum(), Query.SAMPLE, given.tables, given.lengths, key=jax.random.key(0)),
+            ask(system, sd.MaxPlus(), Query.BEST, given.tables, given.lengths),
+            ask(system, sd.MaxPlus(), Query.VALUE, given.tables, given.lengths),
+        ]
 
 
 @each_system
-def test_values_uses_best_trees_and_samples_are_those_of_xla(
-    system: DeductionSystem, request: pytest.FixtureRequest
-) -> None:
+def test_values_uses_best_trees_and_samples_are_those_of_xla(system: DeductionSystem, ran: list[str]) -> None:
     tables = some_tables(system)
     tables["arc"][1:3] = np.where(np.random.default_rng(1).random((2, 5, 5)) < 0.3, -np.inf, tables["arc"][1:3])
     given = problem(system, tables, LENGTHS)
-    expected = answers(system, given)
-    run_by_xla.clear_cache()
-    ran = request.getfixturevalue("interpreted")
-    found = answers(system, given)
+    expected, found = answers(system, given, "xla"), answers(system, given, "gpu")
     assert ran == ["fill", "go_back", "fill", "fill", "fill"]
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5), found, expected)
 
@@ -92,13 +88,13 @@ def random_scores(batch: int, words: int) -> jax.Array:
     "system, words", [(sd.charts.eisner(), 11), (sd.charts.mhk(4), 11), (sd.charts.arc_eager(), 70)]
 )
 def test_cells_are_more_than_lanes(
-    system: DeductionSystem, words: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    system: DeductionSystem, words: int, interpreted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gpu, "LEAST", 32)
     monkeypatch.setattr(gpu, "MOST", 64)
-    expected = sd.marginals(system, random_scores(2, words))
-    run_by_xla.clear_cache()
-    assert not request.getfixturevalue("interpreted")
+    with sd.use_engine("xla"):
+        expected = sd.marginals(system, random_scores(2, words))
+    assert not interpreted
     np.testing.assert_allclose(sd.marginals(system, random_scores(2, words)), expected, atol=3e-5)
 
 
@@ -130,25 +126,23 @@ def test_double_precision() -> None:
         np.testing.assert_allclose(arcs[:, :, 1:].sum(1), 1, rtol=1e-13)
 
 
-def test_derivatives_of_marginals_are_those_of_xla(request: pytest.FixtureRequest) -> None:
+def test_derivatives_of_marginals_are_those_of_xla(interpreted: list[str]) -> None:
     scores = random_scores(2, 5)
 
     def spread(scores: jax.Array) -> jax.Array:
         return (sd.marginals(sd.charts.eisner(), scores) ** 2).sum()
 
-    expected = jax.grad(spread)(scores)
-    run_by_xla.clear_cache()
-    ran = request.getfixturevalue("interpreted")
+    with sd.use_engine("xla"):
+        expected = jax.grad(spread)(scores)
+    assert not interpreted
     np.testing.assert_allclose(jax.grad(spread)(scores), expected, atol=1e-6)
-    assert ran
+    assert interpreted
 
 
 def test_groups_of_sentences(interpreted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts of one group lie where those of the group before were."""
     expected = sd.marginals(sd.charts.mhk(4), random_scores(5, 5))
-    run_by_xla.clear_cache()
-    monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
-    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", 1)
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+    monkeypatch.setattr(chart, "GROUP_BYTES", 1)
     np.testing.assert_allclose(sd.marginals(sd.charts.mhk(4), random_scores(5, 5)), expected, atol=1e-6)
     assert interpreted == ["fill", "go_back"] * 2
 
@@ -163,14 +157,12 @@ def on_some_gpu() -> AbstractContextManager[Any]:
 
 
 @each_system
-@pytest.mark.parametrize("semiring, want", [(sd.LogSum(), "uses"), (sd.MaxPlus(), "value")])
-def test_kernels_can_be_compiled(
-    system: DeductionSystem, semiring: sd.Semiring, want: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gpu, "_is_able", lambda: True)
+@pytest.mark.parametrize(
+    "semiring, query, kernels", [(sd.LogSum(), Query.EXPECTED_COUNTS, 2), (sd.MaxPlus(), Query.VALUE, 1)]
+)
+def test_kernels_can_be_compiled(system: DeductionSystem, semiring: sd.Semiring, query: Query, kernels: int) -> None:
     given = problem(system, some_tables(system), LENGTHS)
-    with on_some_gpu():
-        lowered = run_by_xla.trace(system, semiring, want, given.tables, given.lengths).lower(
-            lowering_platforms=("cuda",)
-        )
-    assert lowered.as_text().count("@__gpu$xla.gpu.triton") == (2 if want == "uses" else 1)
+    with on_some_gpu(), sd.use_engine("gpu"):
+        asked = jax.jit(partial(ask, system, semiring, query))
+        lowered = asked.trace(given.tables, given.lengths).lower(lowering_platforms=("cuda",))
+    assert lowered.as_text().count("@__gpu$xla.gpu.triton") == kernels

@@ -1,16 +1,14 @@
 """Where values lie: every slice of a chart or a table stays within its array, where JAX would move it silently."""
 
-from itertools import product
-
 import jax
 import jax.numpy as jnp
 from test_systems import Declared, each_system
 
-from structdep._engines.xla.fill import make_steps
-from structdep._engines.xla.layout import Layout
+from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.skewing import skew
-from structdep._engines.xla.views import Dim, Key, View
+from structdep._lowering.layout import Layout
 from structdep._lowering.plan import plan
+from structdep._lowering.views import Dim, Key, View
 from structdep.deduction import DeductionSystem
 
 SIZES = (1, 2, 3, 5, 9, 24, 41)
@@ -19,8 +17,8 @@ SIZES = (1, 2, 3, 5, 9, 24, 41)
 @each_system
 def test_slices_stay_within_their_arrays(declared: Declared) -> None:
     made = plan(declared.system, frozenset(declared.system.declared))
-    for widest, lanes in product((size + declared.system.last for size in SIZES), (1, 3)):
-        layout = made.layout(widest, lanes)
+    for widest in (size + declared.system.last for size in SIZES):
+        layout = made.layout(widest)
         shapes = {key: (made.sizes[key[1]], *made.shape(key, layout)) for key in made.charts}
         for block in made.blocks(widest):
             for step in make_steps(made, layout, block):
@@ -31,8 +29,7 @@ def test_slices_stay_within_their_arrays(declared: Declared) -> None:
 
 def table_shape(layout: Layout, key: Key, system: DeductionSystem) -> tuple[int, ...]:
     _, arity = system.declared[key[1].split()[0]]
-    batch = (layout.lanes,) if layout.lanes > 1 else ()
-    return jax.eval_shape(lambda: skew(jnp.zeros((layout.nodes,) * arity + batch), 0.0, key, layout)).shape
+    return jax.eval_shape(lambda: skew(jnp.zeros((layout.nodes,) * arity), 0.0, key, layout)).shape
 
 
 def fits(view: View, shape: tuple[int, ...], lo: int, hi: int) -> bool:

@@ -85,7 +85,7 @@ NOBODY = "import pwd\ndef getpwuid(uid): raise KeyError(uid)\npwd.getpwuid = get
 
 
 WITHOUT = {
-    "switched off": ({"STRUCTDEP_NATIVE": "0"}, ""),
+    "switched off": ({"STRUCTDEP_ENGINE": "xla"}, ""),
     "no compiler": (
         {"CXX": "no-such-compiler", "XDG_CACHE_HOME": "{empty}"},
         "'no-such-compiler'",

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from structdep._engines import cpu as native
 from structdep._engines.cpu import library
 from structdep._engines.cpu.program import is_possible
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query
 from structdep.deduction import DeductionSystem, Item, Product, arc, indices, n
-from structdep.inference.inside import run_by_xla, run_chart
 from structdep.inference.scores import Problem, problem
+from structdep.testing import LOG, value
 
 WORDS = 11
 needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
@@ -44,11 +45,11 @@ def some(system: DeductionSystem, batch: int, dtype: Any = np.float32, words: in
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_values_uses_and_best_trees_are_those_of_xla(system: DeductionSystem) -> None:
     given = some(system, 37)
-    for semiring, want in ((sd.LogSum(), "uses"), (sd.MaxPlus(), "best")):
-        expected, expected_uses = run_by_xla(system, semiring, want, given.tables, given.lengths)
+    for semiring, want in ((sd.LogSum(), Query.EXPECTED_COUNTS), (sd.MaxPlus(), Query.BEST)):
+        expected, expected_uses = by_xla(system, semiring, want, given.tables, given.lengths)
         for batch in (slice(37), slice(8), slice(5, 6)):
             tables, lengths = {name: table[batch] for name, table in given.tables.items()}, given.lengths[batch]
-            value, uses = native.run(run_by_xla, system, semiring, want, tables, lengths, None)
+            value, uses = ask(system, semiring, want, tables, lengths)
             np.testing.assert_allclose(value, expected[batch], rtol=1e-5, atol=1e-5)
             for name, table in expected_uses.items():
                 np.testing.assert_allclose(uses[name], table[batch], rtol=1e-5, atol=2e-5)
@@ -64,11 +65,11 @@ def test_many_long_sentences_have_the_marginals_of_each_alone(system: DeductionS
     """The cells that are looked at together are of one sentence, or of several, and charts fit a cache, or do not."""
     batch = min(8 * (os.cpu_count() or 1), 64)
     given = some(system, batch, words=words)
-    arguments = run_by_xla, system, sd.LogSum(), "uses"
-    together = native.run(*arguments, given.tables, given.lengths, None)
+    arguments = system, sd.LogSum(), Query.EXPECTED_COUNTS
+    together = ask(*arguments, given.tables, given.lengths)
     for place in (slice(m, m + 1) for m in (0, batch // 2, int(given.lengths.argmax()))):
         tables = {name: table[place] for name, table in given.tables.items()}
-        value, uses = native.run(*arguments, tables, given.lengths[place], None)
+        value, uses = ask(*arguments, tables, given.lengths[place])
         np.testing.assert_allclose(together[0][place], value, rtol=1e-6)
         for name, table in uses.items():
             np.testing.assert_allclose(together[1][name][place], table, atol=2e-5)
@@ -80,12 +81,17 @@ def test_many_long_sentences_have_the_marginals_of_each_alone(system: DeductionS
 def test_many_long_sentences_have_the_best_trees_of_each_alone() -> None:
     system = sd.charts.mhk(4)
     given = some(system, min(8 * (os.cpu_count() or 1), 64), words=100)
-    arguments = run_by_xla, system, sd.MaxPlus(), "best"
-    values, uses = native.run(*arguments, given.tables, given.lengths, None)
+    arguments = system, sd.MaxPlus(), Query.BEST
+    values, uses = ask(*arguments, given.tables, given.lengths)
     for place in (slice(m, m + 1) for m in range(0, len(values), 4)):
-        value, own = native.run(*arguments, {"arc": given.tables["arc"][place]}, given.lengths[place], None)
+        value, own = ask(*arguments, {"arc": given.tables["arc"][place]}, given.lengths[place])
         np.testing.assert_allclose(values[place], value, rtol=1e-6)
         np.testing.assert_array_equal(uses["arc"][place], own["arc"])
+
+
+def by_xla(*arguments: Any) -> Any:
+    with sd.use_engine("xla"):
+        return ask(*arguments)
 
 
 def spoilt(given: Problem, garbage: float) -> dict[str, jax.Array]:
@@ -98,10 +104,10 @@ def spoilt(given: Problem, garbage: float) -> dict[str, jax.Array]:
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_what_is_behind_a_sentence_and_what_is_no_arc_is_not_read(system: DeductionSystem) -> None:
     given = some(system, 5, words=6)
-    for semiring, want in ((sd.LogSum(), "uses"), (sd.MaxPlus(), "best")):
-        expected = native.run(run_by_xla, system, semiring, want, given.tables, given.lengths, None)
+    for semiring, want in ((sd.LogSum(), Query.EXPECTED_COUNTS), (sd.MaxPlus(), Query.BEST)):
+        expected = ask(system, semiring, want, given.tables, given.lengths)
         for garbage in (1e30, np.inf, np.nan):
-            found = native.run(run_by_xla, system, semiring, want, spoilt(given, garbage), given.lengths, None)
+            found = ask(system, semiring, want, spoilt(given, garbage), given.lengths)
             jax.tree.map(np.testing.assert_array_equal, found, expected)
 
 
@@ -112,7 +118,7 @@ def test_nor_is_it_where_marginals_are_differentiated_again() -> None:
 
     def derivative(tables: dict[str, jax.Array]) -> Any:
         def spread(tables: dict[str, jax.Array]) -> jax.Array:
-            return (run_chart(system, sd.LogSum(), "uses", tables, given.lengths)[1]["arc"] ** 2).sum()
+            return (ask(system, sd.LogSum(), Query.EXPECTED_COUNTS, tables, given.lengths)[1]["arc"] ** 2).sum()
 
         return jax.grad(spread)(tables)
 
@@ -127,7 +133,7 @@ def test_scores_that_are_never_read_are_looked_at_all_the_same() -> None:
     system = sd.charts.mhk(4, transitions=True)
     given = some(system, 2)
     tables = given.tables | {"la:full": given.tables["la:full"].at[0, 5, 3, 1].set(jnp.nan)}
-    value = native.run(run_by_xla, system, sd.LogSum(), "value", tables, jnp.full(2, WORDS), None)[0]
+    value = ask(system, sd.LogSum(), Query.VALUE, tables, jnp.full(2, WORDS))[0]
     assert np.isnan(value).tolist() == [True, False]
 
 
@@ -137,9 +143,9 @@ def test_sums_of_what_differs_by_far_are_exact() -> None:
     scores = np.random.default_rng(0).normal(scale=60, size=(5, 9, 9)).astype(np.float32)
     for scale in (1, 10):
         given = problem(sd.charts.mh4_trees(), scores * scale, np.array([8, 8, 7, 6, 8]))
-        arguments = sd.charts.mh4_trees(), sd.LogSum(), "uses", given.tables, given.lengths
-        expected, expected_uses = run_by_xla(*arguments)
-        value, uses = native.run(run_by_xla, *arguments, None)
+        arguments = sd.charts.mh4_trees(), sd.LogSum(), Query.EXPECTED_COUNTS, given.tables, given.lengths
+        expected, expected_uses = by_xla(*arguments)
+        value, uses = ask(*arguments)
         np.testing.assert_allclose(value, expected, rtol=1e-6)
         np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-3)
 
@@ -148,9 +154,9 @@ def test_sums_of_what_differs_by_far_are_exact() -> None:
 def test_double_precision() -> None:
     with jax.enable_x64(True):
         given = some(sd.charts.mhk(4), 5, np.float64)
-        arguments = sd.charts.mhk(4), sd.LogSum(), "uses", given.tables, given.lengths
-        expected, expected_uses = run_by_xla(*arguments)
-        value, uses = native.run(run_by_xla, *arguments, None)
+        arguments = sd.charts.mhk(4), sd.LogSum(), Query.EXPECTED_COUNTS, given.tables, given.lengths
+        expected, expected_uses = by_xla(*arguments)
+        value, uses = ask(*arguments)
         assert value.dtype == jnp.float64
         np.testing.assert_allclose(value, expected, rtol=1e-13)
         np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-12)
@@ -192,8 +198,8 @@ def test_one_score_that_is_no_number_spoils_no_other_sentence() -> None:
     given = some(sd.charts.eisner(), 8)
     arcs = given.tables["arc"].at[3, 1, 2].set(jnp.nan)
     lengths = jnp.full(8, WORDS)
-    clean = native.run(run_by_xla, sd.charts.eisner(), sd.LogSum(), "uses", given.tables, lengths, None)
-    value, uses = native.run(run_by_xla, sd.charts.eisner(), sd.LogSum(), "uses", {"arc": arcs}, lengths, None)
+    clean = ask(sd.charts.eisner(), sd.LogSum(), Query.EXPECTED_COUNTS, given.tables, lengths)
+    value, uses = ask(sd.charts.eisner(), sd.LogSum(), Query.EXPECTED_COUNTS, {"arc": arcs}, lengths)
     others = np.arange(8) != 3
     assert np.isnan(value[3]) and not uses["arc"][3].any()
     assert jnp.array_equal(value[others], clean[0][others]) and jnp.array_equal(
@@ -217,7 +223,7 @@ def test_samples_are_samples_where_they_are_differentiated() -> None:
     tables, lengths, key = {"arc": jnp.zeros((50, 5, 5))}, jnp.full(50, 4), jax.random.key(2)
 
     def arcs(tables: dict[str, jax.Array]) -> jax.Array:
-        return native.run(run_by_xla, sd.charts.eisner(), sd.LogSum(), "sample", tables, lengths, key)[1]["arc"]
+        return ask(sd.charts.eisner(), sd.LogSum(), Query.SAMPLE, tables, lengths, key=key)[1]["arc"]
 
     drawn, change = jax.jvp(arcs, (tables,), (tables,))
     assert len(np.unique(drawn, axis=0)) > 20 and not change.any()
@@ -231,7 +237,7 @@ def test_what_vmap_does_not_map_is_parsed_once() -> None:
     tables = jax.tree.map(lambda table: jnp.stack([table, 2 * table]), given.tables)
 
     def uses(tables: Any, lengths: jax.Array) -> Any:
-        return native.run(run_by_xla, system, sd.LogSum(), "uses", tables, lengths, None)
+        return ask(system, sd.LogSum(), Query.EXPECTED_COUNTS, tables, lengths)
 
     found = jax.vmap(jax.vmap(uses, (None, 0)), (0, None))(tables, lengths)
     for first, second in np.ndindex(2, 3):
@@ -262,6 +268,20 @@ def test_charts_that_are_too_large_are_refused() -> None:
         jax.block_until_ready(sd.inside(sd.charts.mhk(4), jnp.zeros((1501, 1501))))
 
 
+@needs_it
+def test_items_that_no_rule_derives_on_one_side_of_their_span() -> None:
+    i, j, k, x = indices("i j k x")
+    inner, outer, whole = Item("inner"), Item("outer", exterior=True), Item("whole")
+    rules = (
+        inner[i, k] * inner[k, j] * arc[i, k] >> inner[i, j],
+        outer[i:k, x] * inner[k, j] * arc[i, x] >> whole[i, j],
+    )
+    system = DeductionSystem("one side", (inner[i, i + 1], outer[i : i + 1, i + 2]), rules, goal=whole[0, n])
+    scores = np.random.default_rng(0).normal(size=(6, 6)).astype(np.float32)
+    expected = value(system, 5, {"arc": scores}, LOG)
+    assert np.isfinite(expected) and sd.inside(system, scores, semiring=sd.LogSum) == pytest.approx(expected, rel=1e-5)
+
+
 def test_what_it_does_not_know_is_left_to_xla() -> None:
     """Items of four positions, products of nine factors, and semirings with other sums."""
     i, j, k = indices("i j k")
@@ -274,6 +294,5 @@ def test_what_it_does_not_know_is_left_to_xla() -> None:
     )
     assert is_possible(own, frozenset({"arc"})) and not is_possible(sd.charts.mhk(5), frozenset({"arc"}))
     assert not is_possible(factors, frozenset({"arc"}))
-    tables = {"arc": jnp.zeros((1, 3, 3))}
-    assert not native.serves(own, sd.KBest(2), "best", tables)
-    assert not native.serves(own, sd.LogSum(), "uses of another kind", tables)
+    assert "not cpu: its programs have no room" in sd.describe(factors, platform="cpu")
+    assert "not cpu: it does not know the best in KBest" in sd.describe(own, semiring=sd.KBest(2), platform="cpu")

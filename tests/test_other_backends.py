@@ -10,7 +10,7 @@ import pytest
 
 import structdep as sd
 from structdep import transitions as tr
-from structdep.inference.systems import System
+from structdep.trees.classes import System
 
 pytestmark = pytest.mark.usefixtures("by_xla")
 
@@ -30,7 +30,7 @@ QUERIES: dict[str, Callable[[System, Any], Any]] = {
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], Any]], Any]:
-    """Traces a query as on another device, and compiles it for this one after it has been compiled for others."""
+    """Compiles a query for other devices, then for this one, traced as where another device is the default."""
 
     def run(query: Callable[[Any], Any]) -> Any:
         jax.clear_caches()  # of what was traced for this device

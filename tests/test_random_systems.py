@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_systems import systems
 from reference_checks import check
 
-from structdep._engines import gpu
-from structdep._engines.xla import steps
+import structdep as sd
 from structdep._lowering import groups
 from structdep.deduction import DeductionSystem
 
@@ -51,14 +50,13 @@ def test_by_the_engine_for_cpus(number: int) -> None:
 
 @blocks(3, 50)
 def test_by_xla(number: int, by_xla: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every third one in groups as large as can be, whose members are computed one after the other."""
+    """Every third one in groups as large as can be."""
     if number % 3 == 2:
         monkeypatch.setattr(groups, "PADDING", 1.0)
-        monkeypatch.setattr(steps, "IN_TURN", {"cpu": 0})
     check_block(number, BLOCK // 4)
 
 
 @blocks(0, 10)
-def test_by_kernels_for_gpus(number: int, by_xla: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "INTERPRETED", True)
-    check_block(number, BLOCK // 4)
+def test_by_kernels_for_gpus(number: int) -> None:
+    with sd.use_engine("gpu"):
+        check_block(number, BLOCK // 4)

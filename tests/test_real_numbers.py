@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from structdep._engines import cpu as native
 from structdep._engines.cpu import library
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query
 from structdep.deduction import DeductionSystem
-from structdep.inference.inside import run_by_xla
 from structdep.inference.scores import Problem, problem
 
 pytestmark = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
@@ -23,8 +23,8 @@ def sentences(scores: np.ndarray) -> np.ndarray:
     return np.arange(scores.shape[-1] - 1, 0, -1)[: len(scores)]
 
 
-def run(given: Problem, system: DeductionSystem, want: str = "uses") -> tuple[Any, dict[str, Any]]:
-    return native.run(run_by_xla, system, sd.LogSum(), want, given.tables, given.lengths, None)
+def run(given: Problem, system: DeductionSystem, query: Query = Query.EXPECTED_COUNTS) -> Any:
+    return ask(system, sd.LogSum(), query, given.tables, given.lengths)
 
 
 def in_double_precision(system: DeductionSystem, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,8 @@ def in_double_precision(system: DeductionSystem, scores: np.ndarray) -> tuple[np
     with jax.enable_x64(True):
         given = problem(system, scores.astype(np.float64), sentences(scores))
         if system.name == "one_endpoint_crossing":
-            values, uses = run_by_xla(system, sd.LogSum(), "uses", given.tables, given.lengths)
+            with sd.use_engine("xla"):
+                values, uses = run(given, system)
         else:
             values, uses = run(given, system)
         return np.asarray(values), np.asarray(uses["arc"])
@@ -53,7 +54,7 @@ def test_marginals_are_those_of_double_precision(system: DeductionSystem) -> Non
         values, uses = run(given, system)
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-5)
         np.testing.assert_allclose(uses["arc"], expected_arcs, atol=error)
-        np.testing.assert_allclose(run(given, system, "value")[0], expected, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(run(given, system, Query.VALUE)[0], expected, rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("words", [20, 45])
@@ -78,10 +79,10 @@ def test_values_alone_are_those_of_double_precision(system: DeductionSystem, sca
     """Up to where sums of trees are too small beside those of all choices of heads, and beyond."""
     for words in (20, 34, 40):
         scores = random(scale, 3, words + 1, words + 1)
-        values = run(problem(system, scores, sentences(scores)), system, "value")[0]
+        values = run(problem(system, scores, sentences(scores)), system, Query.VALUE)[0]
         with jax.enable_x64(True):
             given = problem(system, scores.astype(np.float64), sentences(scores))
-            np.testing.assert_allclose(values, run(given, system, "value")[0], rtol=5e-7)
+            np.testing.assert_allclose(values, run(given, system, Query.VALUE)[0], rtol=5e-7)
 
 
 @pytest.mark.parametrize("system", SYSTEMS[::2], ids=lambda system: system.name)

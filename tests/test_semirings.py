@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
-from structdep.inference.systems import System
 from structdep.semirings import Entropies, Moments
 from structdep.spanning import all_trees
 from structdep.testing import derivations
 from structdep.trees import is_tree
+from structdep.trees.classes import System
 
 close = partial(np.testing.assert_allclose, rtol=2e-4, atol=5e-5)
 QUANTITIES = np.random.default_rng(20).normal(size=(len(LENGTHS), N + 1, N + 1)).astype(np.float32)
@@ -283,6 +283,11 @@ def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: 
     for first in range(4):
         for second in range(first):
             assert (trees[first] != trees[second]).any(-1)[np.isfinite(found[:, first])].all()
+
+
+def test_among_ties_each_of_the_k_best_values_has_a_derivative_of_its_own() -> None:
+    slopes = jax.jacobian(lambda x: jnp.stack(sd.KBest(4).fold(lambda: [([(x,)], 1)])))(jnp.zeros(4))
+    assert (np.sort(slopes, axis=0)[-1] == 1).all() and slopes.sum() == 4
 
 
 def test_the_k_best_derivations_of_an_ambiguous_system_repeat_trees() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import structdep as sd
 from structdep._engines.xla import steps
-from structdep._engines.xla.fill import make_steps
+from structdep._engines.xla.filling import make_steps
 from structdep._lowering import groups
 from structdep._lowering.plan import plan
 from structdep.deduction import DeductionSystem, Item, arc, indices, n

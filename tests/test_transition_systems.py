@@ -1,5 +1,6 @@
 """Transition systems: rules against the papers' definitions, greedy parsing and beams against runs and charts."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -97,6 +98,14 @@ def test_no_run_is_longer_than_the_bound(system: TransitionSystem) -> None:
 def test_a_beam_of_width_one_is_greedy(system: TransitionSystem) -> None:
     for alone, beam in zip(parse(system), parse(system, 1), strict=True):
         np.testing.assert_array_equal(alone, beam)
+
+
+def test_the_order_of_transitions_does_not_matter() -> None:
+    """Runs that have ended wait for longer ones, whichever transition comes first."""
+    lengths, tables = np.array([5, 1, 3, 0]), some_tables(arc_hybrid(), 5, (4,))
+    reverse = replace(arc_hybrid(), transitions=arc_hybrid().transitions[::-1])
+    for one, other in zip(*(search(system, tables, lengths, 5, 3) for system in (arc_hybrid(), reverse)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 def test_scores_that_are_normalized_are_log_probabilities_of_what_is_legal() -> None:

@@ -1,8 +1,7 @@
 """The value of a chart is what the declared rules say, in every system and semiring, in any batch and padding."""
 
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -11,11 +10,14 @@ import numpy as np
 import pytest
 from cases import LENGTHS, N, Tables, each_chart, each_system, sentences, some_tables
 from numpy.typing import ArrayLike
+from test_semirings import Numbers
 
 import structdep as sd
+from structdep._engines.xla import chart
+from structdep._engines.xla.filling import empty_charts
+from structdep._lowering.plan import plan
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk
 from structdep.deduction import DeductionSystem
-from structdep.inference.inside import GROUP_BYTES
 from structdep.semirings import semiring
 from structdep.testing import LOG, MAX, Values, evaluate, value
 
@@ -109,20 +111,19 @@ def test_batches_of_any_shape(shape: tuple[int, ...]) -> None:
 
 
 def test_groups_of_sentences_give_what_one_batch_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large batches are cut in groups of equal size whose charts fit a cache: here of 14, the last one padded."""
+    """Large batches are cut into groups of equal size whose charts have room: here of 14, the last one padded."""
     scores = np.random.default_rng(1).normal(size=(41, N + 1, N + 1)).astype(np.float32)
     lengths = np.arange(41) % (N + 1)
     value, marginals = sd.inside(arc_hybrid(), scores, lengths, sd.LogSum), sd.marginals(arc_hybrid(), scores, lengths)
     heads = sd.argmax(arc_hybrid(), scores, lengths)
-    in_groups(monkeypatch, 16, N + 1)
+    in_groups(monkeypatch, 16, arc_hybrid(), {"arc"})
     assert_close(sd.inside(arc_hybrid(), scores[1:], lengths[1:], sd.LogSum), value[1:])
     assert_close(sd.marginals(arc_hybrid(), scores[1:], lengths[1:]), marginals[1:])
     assert jnp.array_equal(sd.argmax(arc_hybrid(), scores[1:], lengths[1:]), heads[1:])
 
 
-def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, nodes: int) -> None:
-    monkeypatch.setitem(GROUP_BYTES, jax.default_backend(), 1)
-    monkeypatch.setattr(sys.modules["structdep.inference.inside"], "SIDE_BY_SIDE", sentences * nodes**2)
+def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, system: DeductionSystem, names: Collection[str]) -> None:
+    monkeypatch.setattr(chart, "GROUP_BYTES", sentences * chart.chart_bytes(system, names, N))
 
 
 @pytest.mark.slow_by_xla
@@ -131,7 +132,7 @@ def in_groups(monkeypatch: pytest.MonkeyPatch, sentences: int, nodes: int) -> No
 def test_groups_leave_nothing_to_the_next_one(
     system: DeductionSystem, kind: type[sd.Semiring], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each group fills the charts of the one before: here two sentences after none, NaN, and scores that overflow."""
+    """Here two sentences come after none, NaN, and scores that overflow."""
     tables = {name: np.tile(table, (2,) + (1,) * (table.ndim - 1)) for name, table in some_tables(system).items()}
     for table in tables.values():
         table[0] = -np.inf
@@ -144,12 +145,26 @@ def test_groups_leave_nothing_to_the_next_one(
         return value, pull(jnp.ones(len(lengths)))[0]
 
     value, uses = run()
-    in_groups(monkeypatch, 2, N + 1 + system.last)
+    in_groups(monkeypatch, 2, system, tables.keys())
     jax.clear_caches()  # type: ignore[no-untyped-call]
     found, found_uses = run()
     assert_close(found, value)
     for name in tables:
         assert_close(found_uses[name], uses[name])
+
+
+def test_charts_have_the_bytes_that_are_told() -> None:
+    system, names = mhk(4, transitions=True), frozenset({"arc", "shift"})
+    made = plan(system, names)
+    charts = empty_charts(made, made.layout(9 + system.last), sd.LogSum(), 1, jnp.float32, keep=True)
+    assert chart.chart_bytes(system, ["shift"], 9) == sum(one.nbytes for one in charts.values())
+
+
+def test_products_that_overflow_leave_nothing_to_the_next_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where scores are multiplied, they may overflow though their sum does not."""
+    in_groups(monkeypatch, 1, eisner(), {"arc"})
+    scores = np.stack([np.full((6, 6), 70, np.float32), np.zeros((6, 6), np.float32)])
+    assert_close(sd.inside(eisner(), scores, semiring=Numbers()), [np.inf, np.log(273)])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Which rules read boxes of stored arrays, as `structdep._engines.xla.layout` describes them."""
+"""Which rules read boxes of stored arrays, as `structdep._lowering.layout` describes them."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from structdep._engines.xla.layout import Layout, exposed, sides
 from structdep._lowering import guards, rewriting
 from structdep._lowering.boxes import are_boxed
 from structdep._lowering.groups import Families, Group, clan, find_families, find_groups, is_nothing
+from structdep._lowering.layout import Layout, exposed, sides
 from structdep._lowering.rewriting import Fold
 from structdep._once import once
 from structdep.deduction import NODE, Atom, DeductionSystem, Item, Score, widths
@@ -97,8 +97,8 @@ class Plan:
         """The row of nothing in each family."""
         return Counter(self.families[symbol] for symbol in self.rows)
 
-    def layout(self, widest: int, lanes: int = 1) -> Layout:
-        return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0), lanes)
+    def layout(self, widest: int) -> Layout:
+        return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0))
 
     @cached_property
     def is_boxed(self) -> bool:

@@ -98,11 +98,16 @@ def at_variables(conclusion: Atom) -> Atom:
 
 
 def _canonical(conclusion: Atom, product: Term) -> Term:
-    """The product with the conclusion's positions named c0, c1, .. and those it sums named s0, s1, .."""
+    """The product with the conclusion's positions named c0, c1, .. and those it sums named s0, s1, ..
+
+    Those it sums are the least positions that it reads, so that they take all nodes: k for k + 1 if k is not read.
+    """
     renamed = zip(conclusion.positions, at_variables(conclusion).positions, strict=True)
     names = {p.name: q for p, q in renamed if p.is_variable}
-    summed = (p.name for atom in product for p in atom.positions if p.is_variable and p.name not in names)
-    names |= {name: Position(f"s{m}") for m, name in enumerate(dict.fromkeys(summed))}
+    least: dict[str, int] = {}
+    for position in (p for atom in product for p in atom.positions if p.is_variable and p.name not in names):
+        least[position.name] = min(position.shift, least.get(position.name, position.shift))
+    names |= {name: Position(f"s{m}", -shift) for m, (name, shift) in enumerate(least.items())}
     return tuple(rename(atom, names) for atom in product)
 
 

@@ -1,11 +1,13 @@
 """Arc-eager: projective trees, O(n^3) (Kuhlmann, Gómez-Rodríguez, Satta 2011)."""
 
+from structdep._once import once
 from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
 
 i, j, k = indices("i j k")
 shift, la, ra, reduce = (Score(name, sentinel=True) for name in ("shift", "la", "ra", "reduce"))
 
 
+@once()
 def arc_eager(transitions: bool = False) -> DeductionSystem:
     """Projective trees as runs of the arc-eager transition system; item E1, not E0, where the left end has its head.
 

@@ -1,5 +1,6 @@
 """Arc-eager with each tree once: a word that has its head is reduced after the words right of it have theirs."""
 
+from structdep._once import once
 from structdep.charts.arc_eager import arcs
 from structdep.charts.arc_hybrid import arc_hybrid
 from structdep.deduction import DeductionSystem, Item, indices, n
@@ -7,6 +8,7 @@ from structdep.deduction import DeductionSystem, Item, indices, n
 i, j, k = indices("i j k")
 
 
+@once()
 def arc_eager_trees(transitions: bool = False) -> DeductionSystem:
     """The trees of `arc_eager`, each with one derivation: in items P the last word was reduced, in Z it got a head.
 

@@ -1,11 +1,13 @@
 """Arc-hybrid: projective trees, O(n^3) (Kuhlmann, Gómez-Rodríguez, Satta 2011). The same as MH_3."""
 
+from structdep._once import once
 from structdep.charts.configurations import reduce, reduce_scores, shift
 from structdep.deduction import DeductionSystem, Item, arc, either, indices, n
 
 i, j, k = indices("i j k")
 
 
+@once()
 def arc_hybrid(transitions: bool = False) -> DeductionSystem:
     """Projective trees as runs of the arc-hybrid transition system: `[i,j]` goes from (σ, i|β) to (σ|i, j|β').
 

@@ -1,5 +1,6 @@
 """Arc-hybrid with each tree once: of two arcs that could come first, the one that leaves the left end's child."""
 
+from structdep._once import once
 from structdep.charts.arc_hybrid import arc_hybrid
 from structdep.charts.configurations import reduce, reduce_scores, shift
 from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
@@ -7,6 +8,7 @@ from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indi
 i, j, k = indices("i j k")
 
 
+@once()
 def arc_hybrid_trees(transitions: bool = False) -> DeductionSystem:
     """The trees of `arc_hybrid`, each with one derivation: in an item P the last arc came from the left end, in Z not.
 

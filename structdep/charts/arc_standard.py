@@ -1,11 +1,13 @@
 """Arc-standard: projective trees, O(n^4) (Kuhlmann, Gómez-Rodríguez, Satta 2011; hook trick: Eisner, Satta 1999)."""
 
+from structdep._once import once
 from structdep.charts.configurations import reduce_scores, shift
 from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
 
 i, g, k, h, j = indices("i g k h j")
 
 
+@once()
 def arc_standard(transitions: bool = False) -> DeductionSystem:
     """Projective trees as runs of the arc-standard transition system: `[i,h,j]` goes from (σ, i|β) to (σ|h, j|β').
 

@@ -1,5 +1,6 @@
 """Arc-standard with each tree once: a head takes its left dependents before its right ones."""
 
+from structdep._once import once
 from structdep.charts.arc_hybrid import arc_hybrid
 from structdep.charts.arc_standard import steps
 from structdep.deduction import DeductionSystem, Item, indices, n
@@ -7,6 +8,7 @@ from structdep.deduction import DeductionSystem, Item, indices, n
 i, g, k, h, j = indices("i g k h j")
 
 
+@once()
 def arc_standard_trees(transitions: bool = False) -> DeductionSystem:
     """The trees of `arc_standard`, each with one derivation: in an item B the head has no right dependent yet.
 

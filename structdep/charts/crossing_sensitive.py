@@ -18,6 +18,7 @@ is the head of all (or does without: then it is not visible).
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from structdep._once import once
 from structdep.charts.gluing import Glued, useful
 from structdep.charts.gluing import link as any_link
 from structdep.charts.one_endpoint_crossing import I, K, blocks, left, right
@@ -49,6 +50,7 @@ I_right, I_left = I.item("ii"), I.item("jj")
 K_free, K_right, K_left = K.item("ij"), K.item("ii"), K.item("jj")
 
 
+@once()
 def crossing_sensitive() -> DeductionSystem:
     """1-Endpoint-Crossing trees with third-order scores of uncrossed arcs, each derived once, in time O(n^4).
 

@@ -1,10 +1,12 @@
 """Eisner's half-span system for projective trees, O(n^3), each tree once (Eisner 1996)."""
 
+from structdep._once import once
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
 
 i, j, k = indices("i j k")
 
 
+@once()
 def eisner(single_root: bool = False) -> DeductionSystem:
     """Projective trees by half spans: complete C and incomplete I, with the head at the left (→) or at the right (←).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from structdep._once import once
 from structdep.charts.mhk import joined, link, mhk
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Rule, indices, n
 
@@ -43,6 +44,7 @@ STATES = {
 ARCS = "rp ra rb rd re l lx"
 
 
+@once()
 def mh4_trees(transitions: bool = False) -> DeductionSystem:
     """The trees of `mhk(4)`, each with one derivation, in time O(n^4).
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from numbers import Integral
 
+from structdep._once import once
 from structdep.charts.configurations import reduce, reduce_scores, shift
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Product, Score, arc, either, indices, n
 
@@ -17,6 +18,7 @@ REDUCES = {
 """The reduce transitions of MH_4 by dependent and head (Gómez-Rodríguez, Shi, Lee 2018)."""
 
 
+@once()
 def mhk(k: int, transitions: bool = False) -> DeductionSystem:
     """Mildly non-projective trees in time O(n^k): an item is a forest with heads h1 < .. < hm, whose yields are h1..hm.
 

@@ -14,6 +14,7 @@ the arcs that cross it meet. All other pieces are three-point items, an interval
 
 from collections.abc import Iterator
 
+from structdep._once import once
 from structdep.charts.gluing import Link, Piece, link, maybe, useful
 from structdep.deduction import DeductionSystem, Item, Rule, indices, n
 
@@ -37,6 +38,7 @@ R, R2, Rd, VR, CR = outer("R R2 Rd VR CR")
 WL, WR, WCL, WCC, WCC2, Q = inner("WL WR WCL WCC WCC2 Q")
 
 
+@once()
 def one_endpoint_crossing() -> DeductionSystem:
     """1-Endpoint-Crossing trees, each derived once, in time O(n^4). Arcs from the root can cross others, too.
 

@@ -14,11 +14,11 @@ from structdep.deduction.notation import NODE, Atom, Rule, Score, arc
 class DeductionSystem:
     """A deduction system over dependency trees, checked when built, equal by value.
 
-    A rule holds at all nodes of its variables at which its items and scores exist. The nodes of a sentence of n words
-    are 0 (the root) to n, or to the sentinel n + 1 if the goal ends there. An item exists if its positions are nodes of
-    the sentence in order; an exterior position is left or right of the span, or one of its ends. A score exists within
-    its table, which goes to n, or to n + 1 with `sentinel`; an arc exists if its dependent is a word other than its
-    head. Axioms hold wherever they exist; an item that several axioms give holds once.
+    A rule holds for all values of its variables for which its items and scores exist. The nodes of a sentence of n
+    words are 0 (the root) to n, or to the sentinel n + 1 if the goal ends there. An item exists if its positions are
+    nodes of the sentence in order; an exterior position is left or right of the span, or one of its ends. A score
+    exists within its table, which goes to n, or to n + 1 with `sentinel`; an arc exists if its dependent is a word
+    other than its head. Axioms hold wherever they exist; an item that several axioms give holds once.
 
     Args:
         name: for messages.

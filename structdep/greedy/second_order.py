@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
+from structdep._engines import xla
+from structdep._engines.masking import is_sound, nan_unless
+from structdep._engines.query import Arguments, Query, Request
+from structdep._engines.xla.chart import Fill
 from structdep.greedy.parsers import parse
 from structdep.greedy.parts import Parts, SecondOrder
-from structdep.inference.scores import is_sound, nan_unless
-from structdep.inference.systems import on_devices, run
-from structdep.semirings import MaxPlus, Semiring
+from structdep.semirings import MaxPlus
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,14 @@ def second_order(
     return GreedyTrees(beta, gamma, beam, swaps, single_root)
 
 
-@run.register(GreedyTrees)
-@partial(jax.jit, static_argnums=(0, 1, 2))
-@on_devices
-def run_greedily(
-    system: GreedyTrees,
-    semiring: Semiring,
-    want: str,
-    tables: dict[str, Any],
-    lengths: jax.Array,
-    cotangent: Any = None,
-    key: jax.Array | None = None,
-) -> tuple[Any, dict[str, Any]]:
-    """See `run`."""
-    if not isinstance(semiring, MaxPlus):
+@xla.run.register(GreedyTrees)
+def run_greedily(system: GreedyTrees, request: Request, arguments: Arguments, fill: Fill) -> tuple[Any, dict[str, Any]]:
+    """See `xla.run`."""
+    tables, lengths = arguments.tables, arguments.lengths
+    if not isinstance(request.semiring, MaxPlus):
         raise ValueError(
             "second-order scores have an algorithm for MaxPlus and CostAugmented alone, none for "
-            f"{type(semiring).__name__}; for single roots write second_order(single_root=True)"
+            f"{type(request.semiring).__name__}; for single roots write second_order(single_root=True)"
         )
     tuned = (jnp.asarray(system.beta, float), jnp.asarray(system.gamma, float))
     sought = Parts.of(jax.lax.stop_gradient(tables), lengths)
@@ -74,7 +66,7 @@ def run_greedily(
     def value_of(tables: dict[str, Any]) -> jax.Array:
         return nan_unless(is_sound(tables), Parts.of(tables, lengths).score(heads))
 
-    if want == "value":
+    if request.query is Query.VALUE:
         return value_of(tables), {}
     value, pull = jax.vjp(value_of, tables)
     return value, pull(jnp.ones_like(value))[0]

@@ -13,12 +13,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query
 from structdep._engines.xla.steps import Arrays
 from structdep.deduction import DeductionSystem
-from structdep.inference.jacobian import product
-from structdep.inference.systems import System, run
+from structdep.inference.derivation import derivation
 from structdep.semirings import KBest, LogSum, Pair, Semiring, SingleRoot
 from structdep.semirings.base import instance
+from structdep.trees.classes import System
 
 
 def evaluate(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: Any = None) -> Any:
@@ -39,7 +41,7 @@ def evaluate(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Ar
         return (jnp.full_like(value, base.zero), value) if isinstance(semiring, SingleRoot) else value
     if _has_ranks(system, semiring, tables):
         return _by_uses(system, semiring, {name: table for name, (table,) in tables.items()}, lengths, None)
-    return _by_operations(system, semiring, tables, lengths)
+    return ask(system, semiring, Query.VALUE, tables, lengths)[0]
 
 
 def _has_ranks(system: System, semiring: Semiring, tables: Arrays) -> bool:
@@ -63,7 +65,7 @@ def _split(semiring: Semiring, name: str, table: jax.Array) -> Any:
 def _by_uses(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None) -> Any:
     """The value, a number or one for each rank; `tables` hold numbers, also in `SingleRoot` and `KBest`."""
     split = {name: _split(semiring, name, table) for name, table in tables.items()}
-    value, _ = run(system, semiring, "value", split, lengths)
+    value, _ = ask(system, semiring, Query.VALUE, split, lengths)
     return value[1] if isinstance(semiring, SingleRoot) else value
 
 
@@ -89,13 +91,17 @@ def _value_and_uses(
     system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
 ) -> tuple[Any, Arrays]:
     """A rule of its own, if an ordinary one, keeps partial evaluation from cutting the loops of `run` in two."""
-    want = "sample" if key is not None else "best" if _is_one(semiring) else "uses"
     split = {name: _split(semiring, name, table) for name, table in tables.items()}
+    if key is not None or _is_one(semiring):
+        value, counts = derivation(system, semiring, split, lengths, key)
+        return value[1] if isinstance(semiring, SingleRoot) else value, counts
+    query = Query.EXPECTED_COUNTS
     if not isinstance(semiring, SingleRoot):
-        return run(system, semiring, want, split, lengths, key=key)
+        found: tuple[Any, Arrays] = ask(system, semiring, query, split, lengths)
+        return found
     one = jnp.ones(lengths.shape, jnp.result_type(*tables.values()))
-    (_, value), uses = run(system, semiring, want, split, lengths, (jnp.zeros_like(one), one), key)
-    return value, uses if key is not None else {name: sum(grades) for name, grades in uses.items()}
+    (_, value), counts = ask(system, semiring, query, split, lengths, (jnp.zeros_like(one), one))
+    return value, {name: sum(grades) for name, grades in counts.items()}
 
 
 def _is_one(semiring: Semiring) -> bool:
@@ -110,14 +116,3 @@ def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tu
         return jax.jvp(lambda t: _value_and_uses.fun(system, semiring, t, lengths, key), (tables,), tangents[:1])
     value, uses = _value_and_uses(system, semiring, tables, lengths, key)
     return (value, uses), (_along(uses, tangents[0], value), jax.tree.map(jnp.zeros_like, uses))
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _by_operations(system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array) -> Any:
-    return run(system, semiring, "value", tables, lengths)[0]
-
-
-@_by_operations.defjvp
-def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    tables, lengths = primals
-    return _by_operations(system, semiring, *primals), product(system, semiring, tables, lengths, tangents[0])

@@ -18,10 +18,10 @@ from structdep.inference.constraints import Constraints
 from structdep.inference.divergences import cross_entropy
 from structdep.inference.inside import inside
 from structdep.inference.scores import Tables, all_wide, named, problem, wide
-from structdep.inference.systems import System
 from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.spanning import SpanningTrees
 from structdep.trees import heads_to_arcs
+from structdep.trees.classes import System
 
 
 class Labelled(NamedTuple):

@@ -17,8 +17,8 @@ from structdep.inference.constraints import Constraints
 from structdep.inference.inside import inside
 from structdep.inference.queries import marginals
 from structdep.inference.scores import Tables, named
-from structdep.inference.systems import System
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
+from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
 
 
@@ -112,7 +112,7 @@ def nll(
 def _above(total: jax.Array, gold: jax.Array, lengths: ArrayLike | None) -> jax.Array:
     """`total` - `gold`: infinite where the gold tree is forbidden, and 0 for sentences without words."""
     forbidden = jnp.isneginf(gold)
-    above = jnp.where(forbidden, jnp.inf, jnp.where(forbidden, 0, total) - jnp.where(forbidden, 0, gold))
+    above = jnp.where(forbidden, jnp.inf, total - jnp.where(forbidden, 0, gold))
     return above if lengths is None else jnp.where(jnp.asarray(lengths) > 0, above, 0)
 
 

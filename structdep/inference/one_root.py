@@ -8,8 +8,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from structdep.inference.systems import System, run
-from structdep.semirings import LogSum, MaxPlus, SingleRoot
+from structdep._engines.primitive import ask
+from structdep._engines.query import Query
+from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
+from structdep.semirings.base import instance
+from structdep.trees.classes import System
 
 Tables = dict[str, jax.Array]
 
@@ -21,13 +24,13 @@ def derivation(
     """Its value and how it uses each score: a best one, or one drawn by `key`."""
     joined = {name: semiring.join(table) for name, table in tables.items()}
     if key is None:
-        value, uses = _best(system, semiring.base, joined, lengths)
+        value, uses = _best(system, instance(semiring.base), joined, lengths)
     else:
         value, uses = _drawn(system, semiring, tables, joined, lengths, key)
     return (jnp.full_like(value, -jnp.inf), value), uses
 
 
-def _best(system: System, semiring: object, tables: Tables, lengths: jax.Array) -> tuple[jax.Array, Tables]:
+def _best(system: System, semiring: Semiring, tables: Tables, lengths: jax.Array) -> tuple[jax.Array, Tables]:
     """With root arcs so dear that a best tree has one: at any such price it is the best of those that have one.
 
     A price that no other scores can make up for is greater than all of them together, so that it drowns small ones
@@ -40,7 +43,7 @@ def _best(system: System, semiring: object, tables: Tables, lengths: jax.Array) 
 
     def dearer(state: tuple[jax.Array, Tables]) -> tuple[jax.Array, Tables]:
         price = jnp.where(_roots(state[1]) > 1, jnp.minimum(STEP * state[0], most), state[0])
-        return price, run(system, semiring, "best", dearer_roots(tables, price), lengths)[1]
+        return price, ask(system, semiring, Query.BEST, dearer_roots(tables, price), lengths)[1]
 
     def is_low(state: tuple[jax.Array, Tables]) -> jax.Array:
         return jnp.any((_roots(state[1]) > 1) & (state[0] < most))
@@ -89,9 +92,10 @@ def _drawn(
 ) -> tuple[jax.Array, Tables]:
     """First the word that depends on the root, then the rest."""
     own, rest = jax.random.split(key)
-    _, uses = run(system, semiring, "uses", graded, lengths)
+    _, uses = ask(system, semiring, Query.EXPECTED_COUNTS, graded, lengths)
     root = jax.random.categorical(own, jnp.log(uses["arc"][1][:, 0]))
     arcs = joined["arc"]
     is_root = jnp.arange(arcs.shape[-1]) == root[:, None]
     one = joined | {"arc": arcs.at[:, 0].set(jnp.where(is_root, arcs[:, 0], -jnp.inf))}
-    return run(system, LogSum(), "sample", one, lengths, key=rest)
+    found: tuple[jax.Array, Tables] = ask(system, LogSum(), Query.SAMPLE, one, lengths, key=rest)
+    return found

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
 from structdep.inference.constraints import Constraints
-from structdep.inference.inside import flat, inside, tree
-from structdep.inference.scores import Problem, Tables, all_wide, problem
-from structdep.inference.systems import System
+from structdep.inference.derivation import heads
+from structdep.inference.inside import inside
+from structdep.inference.scores import Problem, Tables, all_wide, flat, problem
 from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
-from structdep.semirings.base import instance
+from structdep.semirings.base import chart_of, instance
+from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
 
 
@@ -68,10 +69,9 @@ def sample(
 def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array | None) -> jax.Array:
     """The heads of a best derivation, or of a random one, -1 where there is none."""
     tables, lengths = given.lift(semiring)
-    want = "best" if key is None else "sample"
     rows, row_lengths = flat((tables, lengths), lengths.ndim)
-    heads = tree(system, semiring, want, rows, row_lengths, key)
-    return heads.reshape(*lengths.shape, given.words)
+    found = heads(system, chart_of(semiring), rows, row_lengths, key)
+    return found.reshape(*lengths.shape, given.words)
 
 
 def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:

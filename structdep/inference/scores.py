@@ -12,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structdep._engines import cpu as native
+from structdep._engines.masking import declared, is_of_numbers, masked, without_inf
 from structdep._lowering.plan import plan
-from structdep.deduction import LABEL, NODE, DeductionSystem, Score
+from structdep.deduction import LABEL, NODE, DeductionSystem
 from structdep.inference.constraints import Constraints
-from structdep.inference.systems import System, check_system
 from structdep.semirings import Semiring
+from structdep.semirings.base import chart_of
+from structdep.trees.classes import System, check_system
 
 Tables = ArrayLike | Mapping[str, ArrayLike]
 """Scores: an array of arc scores `[*batch, n+1, n+1]`, or a mapping from score names to arrays."""
@@ -48,7 +49,7 @@ class Problem:
         scored = {*self.given, *([] if self.labels is None else [LABEL])}
         if other := sorted(semiring.names - scored):
             raise ValueError(f"{type(semiring).__name__} has numbers for {other}, but scored are {sorted(scored)}")
-        if self.labels is None and native.masks(self.system, semiring, self.given):
+        if self.labels is None and is_of_numbers(semiring) and is_of_numbers(chart_of(semiring)):
             return self.given, self.lengths
         lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
         if self.labels is not None:
@@ -92,7 +93,7 @@ def problem(
         tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
     if isinstance(system, DeductionSystem) and plan(system, frozenset(tables)).is_guarded:
         tables[NODE.name] = jnp.zeros((*batch, nodes), dtype)
-    fitted = {name: _fit(table.astype(dtype), nodes, _declared(system, name)[1]) for name, table in tables.items()}
+    fitted = {name: _fit(table.astype(dtype), nodes, declared(system, name)[1]) for name, table in tables.items()}
     found = Problem(system, fitted, lengths, words)
     return found if labels is None else replace(found, labels=_fit_labels(labels, words, found.tables["arc"]))
 
@@ -113,17 +114,12 @@ def _table(system: System, name: str, scores: ArrayLike) -> jax.Array:
 
 
 def _labels(scores: ArrayLike) -> jax.Array:
-    table = _without_inf(wide(LABEL, scores))
+    table = without_inf(wide(LABEL, scores))
     if table.ndim < 3 or table.shape[-3] != table.shape[-2] or not table.shape[-1]:
         raise ValueError(
             f"scores {LABEL!r} have shape {table.shape}, expected [*batch, n+1, n+1, labels]: {CONVENTION}"
         )
     return table
-
-
-def _without_inf(table: jax.Array) -> jax.Array:
-    """With NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
-    return jnp.where(jnp.isposinf(table), jnp.nan, table)
 
 
 def wide(name: str, scores: ArrayLike) -> jax.Array:
@@ -162,30 +158,6 @@ def _refuse_nan(name: str, scores: ArrayLike) -> None:
                 f"scores {name!r} hold {len(places)} NaN or +inf, the first at {places[0].tolist()}: "
                 "forbid arcs by -inf, and look where NaN comes from"
             )
-
-
-def is_sound(tables: Any) -> jax.Array:
-    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
-    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
-
-
-def is_tame(tables: Any) -> jax.Array:
-    """Whether all scores of all sentences are numbers, and too small for any sum of them to overflow."""
-    leaves = jax.tree.leaves(tables)
-    return jnp.stack([(leaf < np.finfo(leaf.dtype).max / (16 * leaf.shape[1])).all() for leaf in leaves]).all()
-
-
-def nan_unless(sound: jax.Array, value: Any) -> Any:
-    """The values `[batch, ..]`, NaN in sentences that are not sound."""
-
-    def of_leaf(leaf: jax.Array) -> jax.Array:
-        return jnp.where(sound.reshape(sound.shape + (1,) * (leaf.ndim - 1)), leaf, jnp.nan)
-
-    return jax.tree.map(of_leaf, value)
-
-
-def _declared(system: System, name: str) -> tuple[Score, int]:
-    return (system.tables if isinstance(system, DeductionSystem) else system.declared)[name]
 
 
 def _shape(system: System, tables: Mapping[str, jax.Array]) -> tuple[tuple[int, ...], int]:
@@ -244,19 +216,6 @@ def _fit(table: jax.Array, nodes: int, arity: int) -> jax.Array:
     return jnp.pad(table, [(0, 0)] * (table.ndim - arity) + [(0, missing)] * arity, constant_values=-jnp.inf)
 
 
-def masked(system: System, tables: Mapping[str, jax.Array], lengths: jax.Array) -> dict[str, jax.Array]:
-    """The tables, -inf where a position lies behind the sentence or an arc is none, and NaN where a score is +inf."""
-    return {name: _mask(system, name, _without_inf(table), lengths) for name, table in tables.items()}
-
-
-def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> jax.Array:
-    score, arity = _declared(system, name)
-    last = lengths[(..., *[None] * arity)] + score.sentinel
-    places = jnp.indices(table.shape[-arity:], sparse=True)
-    allowed = jnp.ones((), bool)
-    for place in places:
-        allowed &= place <= last
-    if name == "arc":
-        head, dependent = places
-        allowed &= (dependent > 0) & (head != dependent)
-    return jnp.where(allowed, table, -jnp.inf)
+def flat(arrays: Any, batch_axes: int) -> Any:
+    """The arrays with one batch axis."""
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[batch_axes:]), arrays)

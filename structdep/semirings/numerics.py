@@ -113,8 +113,8 @@ def windows(x: jax.Array, axis: int, longest: int) -> list[tuple[jax.Array, int]
         min(range(-(-size // rows), max(longest // 2, 1) - 1, -1), key=lambda w: (size % w, -w)) if rows > 1 else size
     )
     rows = size // length
-    pieces = [x] if rows * length == size else [lax.slice_in_dim(x, 0, rows * length, axis=axis)]
-    pieces = [pieces[0].reshape(*x.shape[:axis], rows, length, *x.shape[axis + 1 :])]
+    whole = lax.slice_in_dim(x, 0, rows * length, axis=axis)
+    pieces = [whole.reshape(*x.shape[:axis], rows, length, *x.shape[axis + 1 :])]
     if rows * length < size:
         rest = lax.slice_in_dim(x, rows * length, size, axis=axis)
         pieces.append(jnp.expand_dims(rest, axis))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,9 +10,11 @@ import jax
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
+from structdep._engines import xla
+from structdep._engines.masking import is_sound, nan_unless
+from structdep._engines.query import Arguments, Query, Request
+from structdep._engines.xla.chart import Fill
 from structdep.deduction import Score
-from structdep.inference.scores import is_sound, nan_unless
-from structdep.inference.systems import on_devices, run
 from structdep.semirings import Entropy, Expectation, KBest, LogSum, MaxPlus, Moments, Pair, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.spanning.entropy import entropies
@@ -68,35 +70,31 @@ def all_trees(single_root: bool = False) -> SpanningTrees:
     return SpanningTrees(single_root)
 
 
-@run.register(SpanningTrees)
-@partial(jax.jit, static_argnums=(0, 1, 2))
-@on_devices
+@xla.run.register(SpanningTrees)
 def run_all_trees(
-    system: SpanningTrees,
-    semiring: Semiring,
-    want: str,
-    tables: dict[str, Any],
-    lengths: jax.Array,
-    cotangent: Any = None,
-    key: jax.Array | None = None,
+    system: SpanningTrees, request: Request, arguments: Arguments, fill: Fill
 ) -> tuple[Any, dict[str, Any]]:
-    """See `run`."""
-    if isinstance(semiring, SingleRoot) and want in ("best", "sample"):
-        joined = {"arc": semiring.join(tables["arc"])}
-        value, uses = run_all_trees(all_trees(True), instance(semiring.base), want, joined, lengths, key=key)
-        return (jnp.full_like(value, -jnp.inf), value), uses
+    """See `xla.run`."""
+    semiring, lengths = request.semiring, arguments.lengths
+    arcs = arguments.tables["arc"]
+    if isinstance(semiring, SingleRoot) and request.query in (Query.BEST, Query.SAMPLE):
+        base = replace(request, semiring=instance(semiring.base))
+        value, counts = run_all_trees(
+            all_trees(True), base, arguments._replace(tables={"arc": semiring.join(arcs)}), fill
+        )
+        return (jnp.full_like(value, -jnp.inf), value), counts
 
     def value_of(arcs: Any) -> Any:
         return nan_unless(is_sound(arcs), _value(semiring, arcs, lengths, system.single_root))
 
-    arcs = tables["arc"]
-    if want == "value":
+    if request.query is Query.VALUE:
         return value_of(arcs), {}
-    if key is not None:
-        heads, exists = random_tree(arcs, lengths, system.single_root, key)
+    if request.query is Query.SAMPLE:
+        heads, exists = random_tree(arcs, lengths, system.single_root, arguments.keys)
         return value_of(arcs), {"arc": (heads_to_arcs(heads, lengths) & exists[:, None, None]).astype(arcs.dtype)}
     value, pull = jax.vjp(value_of, arcs)
-    return value, {"arc": pull(jax.tree.map(jnp.ones_like, value) if cotangent is None else cotangent)[0]}
+    ones = jax.tree.map(jnp.ones_like, value)
+    return value, {"arc": pull(ones if arguments.cotangent is None else arguments.cotangent)[0]}
 
 
 def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool) -> Any:

@@ -8,6 +8,8 @@ of cycles in Wilson's algorithm (1996), whose walks may take very long, though.
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -16,25 +18,26 @@ from structdep.spanning.elimination import LOGARITHMS, eliminate, share
 from structdep.spanning.matrix_tree import without_best
 
 
-def random_tree(arcs: jax.Array, lengths: jax.Array, single_root: bool, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+def random_tree(arcs: jax.Array, lengths: jax.Array, single_root: bool, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The heads of a tree with p(tree) ∝ exp(score), int32 `[batch, n]`, and whether there is any, bool `[batch]`.
 
-    `arcs` are masked scores `[batch, n+1, n+1]`. Time O(n^3), also for several trees; space O(n^3).
+    `arcs` are masked scores `[batch, n+1, n+1]`, `keys` one for each sentence. Time O(n^3), also for several
+    trees; space O(n^3).
     """
     found = eliminate(LOGARITHMS, without_best(arcs, single_root)[0], lengths, single_root, note=share)
-    own, rest = jax.random.split(key)
-    leaves = jax.random.categorical(own, found.heads_of_leaves(LOGARITHMS), axis=1)
+    own, rest = jax.vmap(jax.random.split, out_axes=1)(keys)
+    leaves = jax.vmap(partial(jax.random.categorical, axis=0))(own, found.heads_of_leaves(LOGARITHMS))
     return _restore(found.notes, leaves, rest), found.exists(LOGARITHMS)
 
 
-def _restore(detours: jax.Array, leaves: jax.Array, key: jax.Array) -> jax.Array:
+def _restore(detours: jax.Array, leaves: jax.Array, keys: jax.Array) -> jax.Array:
     batch, count = leaves.shape
     nodes = jnp.arange(count + 1)
 
     def step(v: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         heads, above = state
         detour = jnp.take_along_axis(lax.dynamic_index_in_dim(detours, v - 1, 0, False), heads[:, None], 1)[:, 0]
-        is_new = jax.random.uniform(jax.random.fold_in(key, v), heads.shape) < detour
+        is_new = jax.vmap(lambda key: jax.random.uniform(jax.random.fold_in(key, v), (count,)))(keys) < detour
         through = jnp.pad(is_new & (nodes[1:] < v), [(0, 0), (1, 0)])
         crossed = jnp.sum(above, 1, where=through[:, :, None], dtype=jnp.int32)
         starts = through[:, 1:] & (jnp.take_along_axis(crossed, heads, 1) == 0)

@@ -46,8 +46,8 @@ def _best(scores: jax.Array, allowed: jax.Array) -> jax.Array:
 
 
 def _allowed(scores: jax.Array, allowed: jax.Array) -> jax.Array:
-    """The scores in float32, -inf as `LEAST`, and what is not allowed far below."""
-    return jnp.where(allowed, jnp.maximum(scores.astype(jnp.float32), LEAST), 2 * LEAST)
+    """The scores in float32; `LEAST` for transitions that are not allowed, and for -inf."""
+    return jnp.maximum(jnp.where(allowed, scores.astype(jnp.float32), -jnp.inf), LEAST)
 
 
 def _is_step(found: Sequences) -> jax.Array:

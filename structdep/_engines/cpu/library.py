@@ -1,8 +1,8 @@
 """The compiled form of `chart.cc` and `parse.cc`: made once on each machine, by its C++ compiler, for its processor.
 
 It is kept in `$XDG_CACHE_HOME/structdep` (or `~/.cache/structdep`). Without a compiler, or without a folder that can be
-written, a warning says so, and XLA fills the charts; `STRUCTDEP_NATIVE=0` asks for that. Developers check the C++ with
-`STRUCTDEP_SANITIZE` (see Makefile).
+written, a warning says so, and XLA fills the charts; `STRUCTDEP_ENGINE=xla` asks for that. Developers check the C++
+with `STRUCTDEP_SANITIZE` (see Makefile).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jax
+import jax.export
 
 from structdep._once import once
 
@@ -45,21 +46,23 @@ FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 _limit = 0  # of `set_chart_memory`; 0: the default
 
 
+def missing() -> str:
+    """Why charts cannot be filled by it; empty if they can."""
+    return "" if _library() else "there is no compiled library"
+
+
 def is_there() -> bool:
-    """Whether charts can be filled by it."""
     return _library() is not None
 
 
 @once()
 def _library() -> ctypes.CDLL | None:
     """The library, compiled if it is not yet, and registered with JAX; nothing where that cannot be done."""
-    if os.environ.get("STRUCTDEP_NATIVE") == "0":
-        return None
     try:
         library = ctypes.CDLL(str(compiled()))
     except OSError as error:
         warnings.warn(
-            f"XLA fills the charts, which takes longer (STRUCTDEP_NATIVE=0: no warning): {error}", stacklevel=2
+            f"XLA fills the charts, which takes longer (STRUCTDEP_ENGINE=xla: no warning): {error}", stacklevel=2
         )
         return None
     library.structdep_most_bytes.restype = library.structdep_free_memory.restype = ctypes.c_size_t
@@ -68,6 +71,29 @@ def _library() -> ctypes.CDLL | None:
     function = jax.ffi.pycapsule(getattr(library, TARGET))  # type: ignore[no-untyped-call]
     jax.ffi.register_ffi_target(TARGET, function, platform="cpu")
     return library
+
+
+def register() -> None:
+    """Register the library with JAX if it is compiled, so that programs that another process exported find it."""
+    with suppress(OSError):
+        if _is_whole(_place()):
+            _library()
+
+
+def export_checks() -> list[jax.export.DisabledSafetyCheck]:
+    """The safety checks of `jax.export` to disable for a program that fills charts on CPUs.
+
+    A process that calls the exported program must import structdep, in the same version, and have the compiled library.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> from jax import export
+        >>> best = jax.jit(lambda scores: sd.argmax(sd.charts.eisner(), scores))
+        >>> exported = export.export(best, disabled_checks=sd.export_checks())(jnp.zeros((3, 4, 4)))
+        >>> exported.call(jnp.zeros((3, 4, 4))).shape
+        (3, 3)
+    """
+    return [jax.export.DisabledSafetyCheck.custom_call(TARGET)]
 
 
 def most_bytes() -> int:
@@ -122,13 +148,17 @@ def _made() -> ctypes.CDLL | None:
 
 def compiled() -> Path:
     """The compiled library. Raises OSError where there is none, and it cannot be made."""
-    place = cache_folder() / f"chart-{_fingerprint()}.so"
+    place = _place()
     if not _is_whole(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         with _alone(place.parent / ".lock"):
             if not _is_whole(place):  # still, after other processes
                 _compile(place)
     return place
+
+
+def _place() -> Path:
+    return cache_folder() / f"chart-{_fingerprint()}.so"
 
 
 def cache_folder() -> Path:

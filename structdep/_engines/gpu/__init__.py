@@ -1,17 +1,17 @@
-"""Charts on GPUs: best scores, log-sums and marginals by kernels that have a sentence's whole chart.
+"""The engine for NVIDIA GPUs: two Pallas kernels, one that fills charts and one that computes expected counts.
 
-XLA starts a kernel for each operation at each width, hundreds for a chart, and compiles all of them for a system and a
-shape. Here there is one to fill charts and one to go back through them, written in Pallas, for Triton. The rules are
-data (`program.py`), so that a kernel is small whatever the system. All else is left to XLA: scores laid out as boxes,
-the goal's value, best trees and samples from filled charts, other semirings, and derivatives of derivatives.
+Each program instance holds the whole chart of one sentence; XLA would start a kernel for each operation at each width,
+hundreds for a chart, and compile all of them for each system and shape. The rules are data (`program.py`), so a kernel
+is small whatever the system. XLA does the rest: it lays scores out as boxes, reads the goal's value, and traces
+derivations in filled charts.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -24,12 +24,13 @@ from structdep._engines.gpu.folds import fold_of
 from structdep._engines.gpu.frames import Frame
 from structdep._engines.gpu.kernels import Kernel
 from structdep._engines.gpu.program import Program
-from structdep._engines.xla import fill as engine
-from structdep._engines.xla.layout import Layout
+from structdep._engines.query import Answer, Arguments, Request, scaled
+from structdep._engines.xla import answer
 from structdep._engines.xla.steps import Arrays
-from structdep._lowering.plan import Plan
-from structdep.inference.systems import is_dealt
-from structdep.semirings import LogSum, Semiring
+from structdep._lowering.layout import Layout
+from structdep._lowering.plan import Plan, plan
+from structdep.deduction import DeductionSystem
+from structdep.semirings import Semiring
 
 LEAST, MOST = 128, 512
 """Lanes of a sentence: at least, and at most, or where items have three positions."""
@@ -37,72 +38,72 @@ CELLS = 2
 """Lanes of one thread: so many cells it waits for at once."""
 AT_ONCE = 4
 """Terms that a lane reads before it adds them up, as memory answers late: more would take too many registers."""
-INTERPRETED = False
-"""Whether kernels are run by XLA, on any device: for tests."""
 
 
-def serves(plan: Plan, semiring: Semiring) -> bool:
-    """Whether charts are filled here."""
-    return (
-        fold_of(semiring) is not None
-        and bool(plan.groups)
-        and plan.is_boxed
-        and not is_dealt()
-        and (INTERPRETED or _is_able())
-    )
+class Engine:
+    """See `structdep._engines.choice.Engine`."""
 
+    name = "gpu"
 
-def _is_able() -> bool:
-    if jax.default_backend() != "gpu" or os.environ.get("STRUCTDEP_NATIVE") == "0":
-        return False
-    return _has_triton()
+    def refuses(self, request: Request, platform: str) -> str:
+        if not isinstance(request.system, DeductionSystem):
+            return "it is for deduction systems"
+        if fold_of(request.semiring) is None:
+            return f"it does not know {type(request.semiring).__name__}"
+        made = plan(request.system, frozenset(request.scores))
+        if not (made.groups and made.is_boxed):
+            return "the rules read premises that are no boxes of stored arrays"
+        if platform == "cuda" and request.engine is None:
+            return _lacking()
+        return ""
+
+    def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
+        found = answer(request, arguments._replace(cotangent=None), Kernels(platform != "cuda"))
+        if request.heads:
+            return cast(jax.Array, found)
+        return found[0], scaled(found[1], arguments.cotangent)
 
 
 @cache
-def _has_triton() -> bool:
-    """Of NVIDIA's, from the generation of 2020 on."""
-    capability = str(jax.local_devices(backend="gpu")[0].compute_capability)
-    return not capability[0].isdigit() or float(capability) >= 8
+def _lacking() -> str:
+    """What the GPUs of this host lack: Triton compiles for those of NVIDIA's, from the generation of 2020 on."""
+    try:
+        capability = str(jax.local_devices(backend="cuda")[0].compute_capability)
+    except RuntimeError:
+        return "this host has no GPU that tells whether it runs Triton kernels"
+    return "" if float(capability) >= 8 else f"Triton kernels need compute capability 8.0, the GPU has {capability}"
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def fill(plan: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays) -> tuple[Arrays, jax.Array]:
-    """As `engine.fill`; and the same charts as `sweep` reads them."""
-    fold, frame = fold_of(semiring), Frame.of({**tables, **charts})
-    assert fold is not None
-    kernel = _kernel(plan, layout, to_fill(plan, layout, frame))
-    frames = _run(kernel, partial(kernel.fill, fold), [], frame.flatten({**tables, **charts}) / fold.unit)
-    filled = frame.unflatten(frames * fold.unit)
-    return {key: filled[key] for key in charts}, frames
+@dataclass(frozen=True)
+class Kernels:
+    """Fills charts by kernels, which JAX interprets where there is no GPU: see `structdep._engines.xla.chart.Fill`."""
+
+    interpreted: bool
+
+    def __call__(
+        self, made: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays
+    ) -> tuple[Arrays, Callable[[Arrays], Arrays]]:
+        fold, frame = fold_of(semiring), Frame.of({**tables, **charts})
+        assert fold is not None
+        kernel = _kernel(made, layout, to_fill(made, layout, frame), self.interpreted)
+        filled = _run(kernel, partial(kernel.fill, fold), [], frame.flatten({**tables, **charts}) / fold.unit)
+        arrays = frame.unflatten(filled * fold.unit)
+
+        def back(cotangents: Arrays) -> Arrays:
+            """For cotangents that are nowhere negative."""
+            kernel = _kernel(made, layout, to_go_back(made, layout, frame), self.interpreted)
+            zeros = {key: jnp.zeros_like(table) for key, table in tables.items()}
+            found = frame.unflatten(_run(kernel, kernel.go_back, [filled], frame.flatten({**zeros, **cotangents})))
+            return {key: found[key] for key in tables}
+
+        return {key: arrays[key] for key in charts}, back
 
 
-@fill.defjvp
-def _(plan: Plan, layout: Layout, semiring: Semiring, primals: Any, tangents: Any) -> tuple[Any, Any]:
-    _, frames = fill(plan, layout, semiring, *primals)
-    charts, more = jax.jvp(partial(engine.fill, plan, layout, semiring=semiring), primals, tangents)
-    return (charts, frames), (more, jnp.zeros_like(frames))
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, frames: jax.Array) -> Arrays:
-    """As `engine.sweep`, in `LogSum`, for cotangents that are nowhere negative."""
-    frame = Frame.of({**tables, **charts})
-    kernel = _kernel(plan, layout, to_go_back(plan, layout, frame))
-    zeros = {key: jnp.zeros_like(table) for key, table in tables.items()}
-    derivatives = frame.unflatten(_run(kernel, kernel.go_back, [frames], frame.flatten({**zeros, **cotangents})))
-    return {key: derivatives[key] for key in tables}
-
-
-@sweep.defjvp
-def _(plan: Plan, layout: Layout, primals: Any, tangents: Any) -> tuple[Arrays, Arrays]:
-    return jax.jvp(partial(engine.sweep, plan, layout, semiring=LogSum()), primals[:3], tangents[:3])
-
-
-def _kernel(plan: Plan, layout: Layout, program: Program) -> Kernel:
+def _kernel(plan: Plan, layout: Layout, program: Program, interpreted: bool) -> Kernel:
     columns = min(1 << (layout.nodes - 1).bit_length(), MOST)
     lanes = MOST if plan.arity > 2 else min(max(LEAST, 2 * columns), MOST)
     narrow, wide = Lanes(lanes // columns, columns), Lanes(1, lanes)
-    return Kernel(program, min(plan.least.values()), layout.widest, narrow, wide, AT_ONCE, INTERPRETED)
+    return Kernel(program, min(plan.least.values()), layout.widest, narrow, wide, AT_ONCE, interpreted)
 
 
 def _run(kernel: Kernel, work: Callable[..., None], given: list[jax.Array], changed: jax.Array) -> jax.Array:

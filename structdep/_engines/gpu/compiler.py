@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from structdep._engines.gpu.frames import Frame
 from structdep._engines.gpu.program import Item, Program, Size, Step, Term
-from structdep._engines.xla import fill as engine
-from structdep._engines.xla.layout import Layout
+from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.steps import Step as Group
-from structdep._engines.xla.views import View
+from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Block, Plan
+from structdep._lowering.views import View
 
 
 def to_fill(plan: Plan, layout: Layout, frame: Frame) -> Program:
@@ -27,7 +27,7 @@ def to_go_back(plan: Plan, layout: Layout, frame: Frame) -> Program:
 
 def _groups(plan: Plan, layout: Layout, frame: Frame) -> Iterator[Iterator[Item]]:
     """All that is the same for a group of items: the items, each by itself."""
-    none, one = (engine.make_steps(plan, layout, Block(width, width, plan.groups)) for width in (0, 1))
+    none, one = (make_steps(plan, layout, Block(width, width, plan.groups)) for width in (0, 1))
     for group, step, wider in zip(plan.groups, none, one, strict=True):
         leasts = [plan.least[fold.conclusion.symbol] for fold in group.folds]
         yield (_item(step, wider, member, least, frame) for member, least in enumerate(leasts))

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from structdep._engines.xla.steps import Arrays
-from structdep._engines.xla.views import Key, View
+from structdep._lowering.views import Key, View
 
 
 class Form(NamedTuple):

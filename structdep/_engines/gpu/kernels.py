@@ -1,8 +1,8 @@
 """The chart of a sentence filled by one block of threads, width after width, and gone through back for marginals.
 
 A lane has one cell of an item at one width, or of what it is made from, and adds up all terms of it, by itself or with
-other lanes. Steps follow each other as in `structdep._engines.xla.fill`, but sizes are those of the width, so no work
-is padded. What is written in one step, or phase, is read behind a barrier.
+other lanes. Steps follow each other as in `structdep._engines.xla`, but sizes are those of the width, so no work is
+padded. What is written in one step, or phase, is read behind a barrier.
 """
 
 from __future__ import annotations

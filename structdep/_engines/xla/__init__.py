@@ -1,1 +1,76 @@
-"""Charts filled by programs of XLA, in any semiring and on any device."""
+"""The engine of XLA: every class of trees in every semiring, on every device, differentiable again and again."""
+
+from __future__ import annotations
+
+from functools import partial, singledispatch
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+
+from structdep._engines.masking import is_of_numbers, masked
+from structdep._engines.query import Answer, Arguments, Request
+from structdep._engines.sentences import along_axes
+from structdep._engines.xla.chart import Fill, by_xla, run_chart
+from structdep.deduction import DeductionSystem
+from structdep.semirings import Semiring
+from structdep.trees.classes import System
+
+
+class Engine:
+    """See `structdep._engines.choice.Engine`."""
+
+    name = "xla"
+
+    def refuses(self, request: Request, platform: str) -> str:
+        return ""
+
+    def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
+        return cast(Answer, answer(request, arguments, by_xla))
+
+
+@singledispatch
+def run(system: System, request: Request, arguments: Arguments, fill: Fill) -> tuple[Any, dict[str, Any]]:
+    """The value and the counts for one axis of the batch: a class of trees registers its algorithm here.
+
+    Args:
+        fill: how charts are filled, where the class has charts.
+    """
+    raise TypeError(f"no algorithm is registered for the class of trees {system.name}")
+
+
+run.register(DeductionSystem, run_chart)
+
+
+@partial(jax.jit, static_argnums=(0, 2))
+def answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
+    """The answer to a request, with any number of axes of the batch."""
+    leaves, tree = jax.tree.flatten(arguments)
+    structure = None
+
+    def of_one_axis(*leaves: jax.Array) -> list[jax.Array]:
+        nonlocal structure
+        found, structure = jax.tree.flatten(_answer(request, jax.tree.unflatten(tree, leaves), fill))
+        return found
+
+    of_chart = jax.tree.leaves(arguments.of_charts())
+    found = along_axes(of_one_axis, leaves, of_chart, arguments.lengths.ndim)
+    return cast(Answer, jax.tree.unflatten(structure, found))
+
+
+def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
+    tables, lengths = arguments.tables, arguments.lengths
+    if is_of_numbers(request.semiring):
+        tables = masked(request.system, tables, lengths)
+    value, counts = run(request.system, request, arguments._replace(tables=tables), fill)
+    return heads_of(request.system, request.semiring, value, counts, lengths) if request.heads else (value, counts)
+
+
+def heads_of(system: System, semiring: Semiring, value: Any, counts: dict[str, Any], lengths: jax.Array) -> jax.Array:
+    """The heads in a derivation, by its counts: int32 `[batch, words]`, -1 if there is none, 0 in padding."""
+    words = counts["arc"].shape[-1] - 1 - system.last
+    arcs = counts["arc"][..., 1 : words + 1]
+    number, zero = (semiring.lower(x) for x in (value, semiring.zero))
+    heads = jnp.where(arcs > 0, jnp.arange(arcs.shape[-2])[:, None], 0).max(-2)
+    heads = jnp.where(((number != zero) & jnp.isfinite(number))[:, None], heads, -1).astype(jnp.int32)
+    return jnp.where(jnp.arange(words) < lengths[:, None], heads, 0)

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from structdep._engines.xla.layout import SIDES, Layout
 from structdep._engines.xla.steps import Arrays
+from structdep._lowering.layout import SIDES, Layout
 from structdep._lowering.plan import Plan
 from structdep._lowering.rewriting import summed_variables
 from structdep.deduction import Atom
@@ -37,7 +37,7 @@ def chart_value(
     """The value `[*grid, batch]` of the item in this row of its family, at these positions."""
     side = next(side for side in SIDES if (side, family) in charts)
     index = [row, *layout.cell(side, item, _positions(item, at))]
-    chart = jax.tree.map(lambda leaf: layout.by_lane(leaf, len(index) - 1), charts[side, family])
+    chart = charts[side, family]
     return look_up(chart, index, semiring)
 
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from structdep._engines.xla.cells import Bindings, chart_value, over_splits, table_value
-from structdep._engines.xla.layout import Layout
 from structdep._engines.xla.steps import Arrays
 from structdep._lowering.groups import Group, Member, align, is_nothing
+from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
 from structdep._lowering.rewriting import summed_variables
 from structdep.deduction import Atom, Item, Position, Score
@@ -64,7 +64,7 @@ class Choices:
         tables: Arrays,
         charts: Arrays,
         semiring: Semiring,
-        key: jax.Array | None,
+        keys: jax.Array | None,
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
         """The entry of the chosen product, `[batch]`, the nodes of variables and the ranks of premises, `[.., batch]`.
 
@@ -84,8 +84,9 @@ class Choices:
         if isinstance(semiring, KBest):
             flat = _nth(every, cell[-1], semiring.k)
         else:
-            if key is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
-                every, semiring = every + jax.random.gumbel(key, every.shape, every.dtype), MaxPlus()
+            if keys is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
+                noise = jax.vmap(lambda key: jax.random.gumbel(key, every.shape[:1], every.dtype), out_axes=1)(keys)
+                every, semiring = every + noise, MaxPlus()
             flat = first_true(every == _best(every, semiring))
         starts = np.cumsum([0, *map(len, values.values())])
         which = (flat >= starts[1:-1, None]).sum(0)

@@ -17,9 +17,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep._engines.xla.cells import Bindings, look_up, over_splits
-from structdep._engines.xla.layout import Layout
 from structdep._engines.xla.skewing import join
 from structdep._engines.xla.steps import Arrays
+from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
 from structdep._lowering.rewriting import Fold, at_variables, summed_variables
 from structdep.deduction import Atom, Item, Position, Score
@@ -124,8 +124,7 @@ def _store(
         index = [jnp.where(exists[..., 0], i, 4 * layout.nodes) for i in layout.cell(side, atom, nodes)]
 
         def set_all(chart: jax.Array, own: jax.Array, index: list[jax.Array] = index) -> jax.Array:
-            by_lane = layout.by_lane(chart, len(index))
-            return by_lane.at[(row, *index)].set(own, mode="drop").reshape(chart.shape)
+            return chart.at[(row, *index)].set(own, mode="drop")
 
         charts = charts | {(side, family): jax.tree.map(set_all, charts[side, family], values)}
     return charts

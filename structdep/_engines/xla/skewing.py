@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from structdep._engines.xla.layout import Layout
-from structdep._engines.xla.views import Key
+from structdep._lowering.layout import Layout
+from structdep._lowering.views import Key
 from structdep.semirings import Semiring
 
 
@@ -57,7 +57,7 @@ def _skew_one(
         table = jnp.moveaxis(_skew(rows, back, size, zero), 1, axis)
     pad = layout.block if side == "R" else 0
     table = jnp.pad(table, [(0, pad)] + [(0, 0)] * (table.ndim - 1), constant_values=zero)
-    return layout.with_lanes(jnp.moveaxis(table, 0, len(outside)), len(outside))
+    return jnp.moveaxis(table, 0, len(outside))
 
 
 def _skew(table: jax.Array, back: int, size: int, zero: float) -> jax.Array:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep._engines.xla.views import View, unions
+from structdep._lowering.views import View, unions
 from structdep.semirings import Semiring
 from structdep.semirings.base import Reader
 from structdep.semirings.numerics import apart

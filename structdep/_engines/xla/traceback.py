@@ -16,8 +16,8 @@ import numpy as np
 from jax import lax
 
 from structdep._engines.xla.choices import GOAL, Choices, choices
-from structdep._engines.xla.layout import Layout
 from structdep._engines.xla.steps import Arrays
+from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
 from structdep.semirings import KBest, Semiring
 from structdep.semirings.numerics import apart
@@ -66,13 +66,13 @@ def derivation(
     lengths: jax.Array,
     exists: jax.Array,
     semiring: Semiring,
-    key: jax.Array | None = None,
+    keys: jax.Array | None = None,
     rank: jax.Array | None = None,
 ) -> Arrays:
     """How often one derivation uses each score: arrays like `tables`, all 0 in sentences where none `exists`.
 
-    Without a `key` it is a best one, or the one of a `rank` in `KBest`; else one drawn with probability exp(its score -
-    the sum of all).
+    Without `keys`, one a sentence, it is a best one, or the one of a `rank` in `KBest`; else one drawn with probability
+    exp(its score - the sum of all).
     """
     kinds = choices(plan, layout)
     ends = np.cumsum([table[..., 0].size for table in tables.values()])
@@ -83,8 +83,8 @@ def derivation(
     dtype = next(iter(tables.values())).dtype
 
     def visit(number: int, kind: Choices, state: State) -> State:
-        stacks, uses, key = state
-        key, own = (None, None) if key is None else jax.random.split(key)
+        stacks, uses, keys = state
+        keys, own = (None, None) if keys is None else jax.vmap(jax.random.split, out_axes=1)(keys)
         cell, active, stacks = stacks.pop(number)
         entry, nodes, ranks = kind.choose(cell, lengths, tables, charts, semiring, own)
         places = _values(scores[number].at[..., entry].get(mode="promise_in_bounds"), nodes)
@@ -94,7 +94,7 @@ def derivation(
         width, *positions = jnp.moveaxis(_values(forms, nodes), 1, 0)
         cells = [found[:, 1], *positions, *([] if rank is None else [ranks[: len(found)]])]
         stacks = stacks.push(found[:, 0], jnp.stack(cells, axis=1), active & (found[:, 0] >= 0) & (width > 0))
-        return stacks, uses, key
+        return stacks, uses, keys
 
     def step(state: State) -> State:
         for number, (name, kind) in enumerate(kinds.items()):
@@ -106,7 +106,7 @@ def derivation(
         cells = jnp.concatenate([cells, jnp.full_like(cells[:, :, :1], rank)], axis=2)
     sizes = jnp.zeros((len(kinds), len(lengths)), jnp.int32).at[-1].set(exists)
     uses = jnp.zeros((ends[-1], len(lengths)), dtype)
-    start = visit(len(kinds) - 1, kinds[GOAL], (Stacks(cells, sizes), uses, key))
+    start = visit(len(kinds) - 1, kinds[GOAL], (Stacks(cells, sizes), uses, keys))
     _, uses, _ = lax.while_loop(lambda state: state[0].sizes.any(), step, start)
     parts = jnp.split(uses, ends[:-1])
     return {name: part.reshape(table.shape) for part, (name, table) in zip(parts, tables.items(), strict=True)}

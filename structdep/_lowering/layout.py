@@ -6,7 +6,7 @@ but needs one width at a time (side "="). Nodes stand on a circle: from the righ
 follow each other up to its left end. At width w, all items of a rule are then boxes of these arrays whose corners are
 affine in w: a `View`.
 Axes of an array: the items of a family, the width, the other positions, the anchoring end, then the batch (and the
-semiring's own axes). On CPUs the last two are one axis, as the inner loop over it becomes vector code for any batch.
+semiring's own axes).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from structdep._engines.xla.views import Dim, Key, View
+from structdep._lowering.views import Dim, Key, View
 from structdep.deduction import Atom, Position
 
 SIDES = "=LR"
@@ -29,14 +29,10 @@ ROWS = ""
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths.
-
-    So many `lanes`, the whole batch or one, follow each other on the axis of the anchoring end.
-    """
+    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths."""
 
     widest: int
     block: int
-    lanes: int = 1
 
     @property
     def nodes(self) -> int:
@@ -53,36 +49,23 @@ class Layout:
         return self.widest + 2 + (0 if exact else self.block)
 
     def shape(self, side: str, atom: Atom, across: bool = False) -> tuple[int, ...]:
-        """The shape of an item's chart, without the batch, if it is an axis of its own."""
+        """The shape of an item's chart, without the batch."""
         outside = [outside for m, outside in enumerate(outsides(atom)) if m != atom.ends[0]]
         offsets = [self.size(side, own, own and across) for own in outside]
-        return (*offsets, (self.nodes + (self.block if side == "R" else 0)) * self.lanes)
+        return (*offsets, self.nodes + (self.block if side == "R" else 0))
 
     def slab(self, atom: Atom) -> tuple[int, ...]:
         """The shape of a chart of one width."""
         return (1, *self.shape("=", atom)[1:])
 
-    def batch(self, size: int) -> tuple[int, ...]:
-        """The shape of a batch of this size as an axis of its own, if it is one."""
-        return (size,) if self.lanes == 1 else ()
-
-    def with_lanes(self, table: jax.Array, axis: int) -> jax.Array:
-        """The table with the axis of the anchoring end, and the next one, of the batch, as one if that is so."""
-        return table if self.lanes == 1 else table.reshape(*table.shape[:axis], -1, *table.shape[axis + 2 :])
-
-    def by_lane(self, chart: jax.Array, axis: int) -> jax.Array:
-        """The reverse, for a chart."""
-        return (
-            chart if self.lanes == 1 else chart.reshape(*chart.shape[:axis], -1, self.lanes, *chart.shape[axis + 1 :])
-        )
-
     def cell(self, side: str, atom: Atom, nodes: Sequence[jax.Array]) -> list[jax.Array]:
-        """Where the chart of this side has the item with its positions at these nodes."""
+        """Where the chart of this side has the item at these positions: nowhere if they are no nodes."""
         anchor, other = atom.ends[::-1] if side == "R" else atom.ends
         offsets = [node - nodes[anchor] + (self.widest if side == "R" else 0) for node in nodes]
         if atom.is_exterior:
             beyond = nodes[-1] - nodes[anchor]
-            offsets[-1] = jnp.where(beyond < (side != "R"), beyond + self.nodes, beyond)
+            around = jnp.where(beyond < (side != "R"), beyond + self.nodes, beyond)
+            offsets[-1] = jnp.where((nodes[-1] >= 0) & (nodes[-1] < self.nodes), around, -1)
         inner = [offset for m, offset in enumerate(offsets) if m not in atom.ends]
         return [offsets[other], *inner, nodes[anchor]]
 
@@ -133,7 +116,7 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the conclusion, without the batch, if it is an axis of its own."""
+        """Of the conclusion, without the batch."""
         return tuple(self.size(name) for name in self.axes[len(self.summed) :])
 
     def size(self, name: str) -> int:
@@ -141,7 +124,7 @@ class Grid:
             return self.rows
         if self._outside(name):
             return self.layout.nodes - self.lo + 1
-        return (self.layout.nodes - self.lo) * self.layout.lanes if name == self.start else self.hi + 1
+        return self.layout.nodes - self.lo if name == self.start else self.hi + 1
 
     def _outside(self, name: str) -> bool:
         """Whether a position lies outside of the conclusion's span."""
@@ -176,8 +159,7 @@ class Grid:
         several = len(set(rows)) > 1
         dims = [Dim(min(rows), 0, len(rows) if several else 1, self.axes.index(ROWS) if several else None)]
         dims += [self._dim(side, *pair) for pair in others]
-        slope = self.layout.lanes if side == "R" else 0
-        dims.append(Dim(0, slope, self.size(self.start), self.axes.index(self.start)))
+        dims.append(Dim(0, int(side == "R"), self.size(self.start), self.axes.index(self.start)))
         return View(key, tuple(dims), len(self.axes), tuple(rows))
 
     def _dim(self, side: str, position: Position, outside: bool) -> Dim:

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep._engines.xla.layout import SIDES, Grid, Layout, sides
 from structdep._engines.xla.steps import Arrays, Stages, Step, total
-from structdep._engines.xla.views import Key, View, unions
 from structdep._lowering.groups import Group, is_nothing
+from structdep._lowering.layout import SIDES, Grid, Layout, sides
 from structdep._lowering.plan import Block, Plan
 from structdep._lowering.rewriting import summed_variables
+from structdep._lowering.views import Key, View, unions
 from structdep.deduction import Atom
 from structdep.semirings import Semiring
 
@@ -58,11 +58,11 @@ def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dty
     charts: Arrays = {}
     for (side, family), atom in plan.charts.items():
         shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
-        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, *layout.batch(batch)), dtype)
+        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, batch), dtype)
     for axiom in plan.system.axioms if plan.is_boxed else ():
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
-        ones = semiring.ones((*grid.shape, *layout.batch(batch)), dtype)
+        ones = semiring.ones((*grid.shape, batch), dtype)
         for side in SIDES:
             if (side, plan.families[axiom.symbol]) in charts:
                 view = grid.item(side, axiom, *plan.places([axiom]))

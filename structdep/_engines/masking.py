@@ -1,0 +1,60 @@
+"""Scores that no tree has: what lies behind a sentence, and what is no arc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from structdep.deduction import DeductionSystem, Score
+from structdep.semirings import Semiring
+from structdep.trees.classes import System
+
+
+def masked(system: System, tables: Mapping[str, jax.Array], lengths: jax.Array) -> dict[str, jax.Array]:
+    """The tables, -inf where a position lies behind the sentence or an arc is none, and NaN where a score is +inf."""
+    return {name: _mask(system, name, without_inf(table), lengths) for name, table in tables.items()}
+
+
+def is_of_numbers(semiring: Semiring) -> bool:
+    """Whether values are the scores themselves: then engines mask them."""
+    return type(semiring).lift is Semiring.lift
+
+
+def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> jax.Array:
+    score, arity = declared(system, name)
+    last = lengths[(..., *[None] * arity)] + score.sentinel
+    places = jnp.indices(table.shape[-arity:], sparse=True)
+    allowed = jnp.ones((), bool)
+    for place in places:
+        allowed &= place <= last
+    if name == "arc":
+        head, dependent = places
+        allowed &= (dependent > 0) & (head != dependent)
+    return jnp.where(allowed, table, -jnp.inf)
+
+
+def declared(system: System, name: str) -> tuple[Score, int]:
+    """The score of this name and its number of positions."""
+    return (system.tables if isinstance(system, DeductionSystem) else system.declared)[name]
+
+
+def without_inf(table: jax.Array) -> jax.Array:
+    """With NaN for +inf: no sum with it tells trees apart, and a traceback would go astray."""
+    return jnp.where(jnp.isposinf(table), jnp.nan, table)
+
+
+def is_sound(tables: Any) -> jax.Array:
+    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
+    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
+
+
+def nan_unless(sound: jax.Array, value: Any) -> Any:
+    """The values `[batch, ..]`, NaN in sentences that are not sound."""
+
+    def of_leaf(leaf: jax.Array) -> jax.Array:
+        return jnp.where(sound.reshape(sound.shape + (1,) * (leaf.ndim - 1)), leaf, jnp.nan)
+
+    return jax.tree.map(of_leaf, value)
