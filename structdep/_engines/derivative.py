@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
+from structdep._engines.answers import answer_types
 from structdep._engines.choice import XLA, engine_for
 from structdep._engines.query import Arguments, Query, Request
 from structdep._engines.sentences import Leaves, along_axes, primitive, type_of
@@ -41,9 +42,8 @@ class Product:
         batch = jnp.broadcast_shapes(*(leaf.shape[:axes] for leaf in types))
         if self.is_transposed:
             return [type_of((*batch, *leaf.shape[axes:]), leaf.dtype) for leaf in self._moved(leaves)]
-        one = [type_of((1, *leaf.shape[axes:]), leaf.dtype) for leaf in leaves]
-        answer = jax.tree.leaves(jax.eval_shape(partial(XLA.run, self.request, platform=""), self._arguments(one)))
-        return [type_of((*batch, *leaf.shape[1:]), leaf.dtype) for leaf in answer]
+        answer = jax.tree.leaves(answer_types(self.request, self.tree, *leaves))
+        return [type_of((*batch, *leaf.shape[axes:]), leaf.dtype) for leaf in answer]
 
     def run(self, platform: str, axes: int, *leaves: jax.Array) -> list[jax.Array]:
         """See `structdep._engines.sentences.Program`."""
@@ -54,7 +54,7 @@ class Product:
     def _of_one_axis(self, platform: str, *leaves: jax.Array) -> list[jax.Array]:
         own, vector = leaves[: len(self.moving)], leaves[len(self.moving) :]
         if self.is_transposed and self.request.query is Query.VALUE:
-            return self._counts(platform, self._arguments(own), vector)
+            return self._counts(platform, own, vector)
 
         def answer(*moving: jax.Array) -> list[jax.Array]:
             fresh = iter(moving)
@@ -65,10 +65,13 @@ class Product:
             return list(jax.vjp(answer, *self._moved(own))[1](list(vector)))
         return jax.jvp(answer, self._moved(own), list(vector))[1]
 
-    def _counts(self, platform: str, arguments: Arguments, cotangent: Leaves) -> list[jax.Array]:
+    def _counts(self, platform: str, leaves: Leaves, vector: Leaves) -> list[jax.Array]:
+        """The expected counts, times the vector: a cotangent of the value."""
         request = replace(self.request, query=Query.EXPECTED_COUNTS)
-        value = jax.tree.structure(jax.eval_shape(partial(XLA.run, self.request, platform=""), arguments)[0])
-        arguments = arguments._replace(cotangent=jax.tree.unflatten(value, cotangent))
+        types = [type_of(leaf.shape, leaf.dtype) for leaf in leaves]
+        value, _ = cast(tuple[Any, Any], answer_types(self.request, self.tree, *types))
+        cotangent = jax.tree.unflatten(jax.tree.structure(value), vector)
+        arguments = self._arguments(leaves)._replace(cotangent=cotangent)
         _, counts = cast(tuple[Any, dict[str, Any]], engine_for(request, platform).run(request, arguments, platform))
         return self._moved(jax.tree.leaves(arguments._replace(tables=counts, cotangent=None)))
 
@@ -123,6 +126,6 @@ def _transpose(cotangents: Any, *arguments: Any, of: Product, axes: int, **_: An
     return [None] * len(fixed) + [leaf.sum(own, keepdims=True) for leaf, own in zip(found, over, strict=True)]
 
 
-_bind, _product = primitive("structdep_product")
+_product, _bind = primitive("structdep_product")
 ad.primitive_jvps[_product] = _jvp
 ad.primitive_transposes[_product] = _transpose

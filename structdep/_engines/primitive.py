@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.sharding import AxisType, NamedSharding, PartitionSpec, reshard
 
-from structdep._engines.choice import XLA, engine_for, wanted
+from structdep._engines.answers import answer_types
+from structdep._engines.choice import engine_for, wanted
 from structdep._engines.derivative import derivative
-from structdep._engines.query import Answer, Arguments, Query, Request, chosen
+from structdep._engines.query import Arguments, Query, Request, chosen
 from structdep._engines.sentences import Leaves, primitive, type_of
-from structdep.semirings import LogSum, MaxPlus, Semiring
+from structdep.semirings import Semiring
 from structdep.trees.classes import System
 
 
@@ -61,37 +62,17 @@ class _Answering:
     request: Request
     tree: Any
 
-    def arguments(self, leaves: Leaves) -> Arguments:
-        found: Arguments = jax.tree.unflatten(self.tree, leaves)
-        return found
-
     def types(self, axes: int, *types: Any) -> list[Any]:
-        return jax.tree.leaves(_answer_types(self.request, self.tree, axes, *types))
+        return jax.tree.leaves(answer_types(self.request, self.tree, *types))
 
     def run(self, platform: str, axes: int, *leaves: jax.Array) -> list[jax.Array]:
-        return jax.tree.leaves(engine_for(self.request, platform).run(self.request, self.arguments(leaves), platform))
-
-
-@lru_cache(maxsize=1024)
-def _answer_types(request: Request, tree: Any, axes: int, *types: Any) -> Answer:
-    """The types of an answer: known for numbers; of other values, those of XLA's program."""
-    arguments: Arguments = jax.tree.unflatten(tree, types)
-    if not isinstance(request.semiring, MaxPlus | LogSum):
-        answer: Answer = jax.eval_shape(partial(XLA.run, request, platform=""), arguments)
-        return answer
-    batch = jnp.broadcast_shapes(*(leaf.shape[:axes] for leaf in types))
-    dtype = jnp.result_type(*jax.tree.leaves(arguments.tables))
-    own = {name: table.shape[axes:] for name, table in arguments.tables.items()}
-    if request.heads:
-        heads: jax.Array = type_of((*batch, own["arc"][0] - 1 - request.system.last), jnp.int32)
-        return heads
-    counts = {} if request.query is Query.VALUE else own
-    return type_of(batch, dtype), {name: type_of((*batch, *shape), dtype) for name, shape in counts.items()}
+        arguments: Arguments = jax.tree.unflatten(self.tree, leaves)
+        return jax.tree.leaves(engine_for(self.request, platform).run(self.request, arguments, platform))
 
 
 def _bound(of: _Answering, *leaves: Any) -> Any:
     types = [type_of(leaf.shape, leaf.dtype) for leaf in leaves]
-    structure = jax.tree.structure(_answer_types(of.request, of.tree, 1, *types))
+    structure = jax.tree.structure(answer_types(of.request, of.tree, *types))
     return jax.tree.unflatten(structure, _bind(*leaves, of=of, axes=1))
 
 
@@ -99,5 +80,5 @@ def _jvp(primals: Leaves, tangents: Leaves, *, of: _Answering, axes: int, **_: A
     return _bind(*primals, of=of, axes=axes), derivative(of.request, of.tree, axes, primals, tangents)
 
 
-_bind, _request = primitive("structdep_request")
+_request, _bind = primitive("structdep_request")
 ad.primitive_jvps[_request] = _jvp

@@ -28,14 +28,14 @@ class Program(Protocol):
     """What a primitive computes: a frozen value. Arrays have the axes of the batch first, some perhaps of size 1."""
 
     def types(self, axes: int, *types: jax.ShapeDtypeStruct) -> list[jax.ShapeDtypeStruct]:
-        """Those of the results, for arguments with so many axes of the batch."""
+        """The types of the results, for arguments of these types with `axes` axes of the batch."""
 
     def run(self, platform: str, axes: int, *leaves: jax.Array) -> list[jax.Array]:
-        """The results, traced for a platform."""
+        """The results, traced for a platform, for arguments with `axes` axes of the batch."""
 
 
-def primitive(name: str) -> Any:
-    """A primitive with the parameters `of`, a program, and `axes`, the number of axes of the batch."""
+def primitive(name: str) -> tuple[Any, Any]:
+    """A new primitive, and the function that binds it to leaves, `of` a program, with `axes` axes of the batch."""
     new: Any = Primitive(name)
     new.multiple_results = True
     new.def_impl(lambda *leaves, **parameters: jax.jit(partial(new.bind, **parameters))(*leaves))
@@ -44,7 +44,7 @@ def primitive(name: str) -> Any:
     for platform in ("cpu", "cuda", "rocm", "tpu"):
         mlir.register_lowering(new, partial(_lowered, platform), platform=platform)
     mlir.register_lowering(new, partial(_lowered, ""))
-    return partial(new.bind, needs_devices=_NEEDS_DEVICES), new
+    return new, partial(new.bind, needs_devices=_NEEDS_DEVICES)
 
 
 def type_of(shape: Sequence[int], dtype: Any) -> Any:
@@ -74,10 +74,10 @@ def _mapped(primitive: Any, leaves: Leaves, mapped: Sequence[int | None], *, axe
     return found, [0] * len(found)
 
 
-def along_axes(function: Flat, leaves: Leaves, of_chart: Sequence[bool], axes: int) -> list[jax.Array]:
-    """The function of arrays with one axis of the batch, for arrays with several.
+def along_axes(function: Callable[..., Any], leaves: Leaves, of_chart: Sequence[bool], axes: int) -> Any:
+    """What a function of arrays with one axis of the batch returns for arrays with several.
 
-    A chart whose arguments have size 1 on an axis is filled once for all of it; other axes become one.
+    A chart whose arguments have size 1 on an axis is filled once for the whole axis; other axes become one.
     """
     if axes == 1:
         return function(*leaves)
@@ -86,11 +86,11 @@ def along_axes(function: Flat, leaves: Leaves, of_chart: Sequence[bool], axes: i
         mapped = [0 if len(leaf) != 1 else None for leaf in leaves]
         each = [leaf if axis == 0 else leaf[0] for leaf, axis in zip(leaves, mapped, strict=True)]
         if all(axis is None for axis in mapped):
-            return [leaf[None] for leaf in inner(each)]
+            return jax.tree.map(lambda leaf: leaf[None], inner(each))
         return jax.vmap(lambda *own: inner(own), mapped)(*each)
     sizes = jnp.broadcast_shapes(*(leaf.shape[:2] for leaf in leaves))
     rows = [jnp.broadcast_to(leaf, (*sizes, *leaf.shape[2:])).reshape(-1, *leaf.shape[2:]) for leaf in leaves]
-    return [leaf.reshape(*sizes, *leaf.shape[1:]) for leaf in inner(rows)]
+    return jax.tree.map(lambda leaf: leaf.reshape(*sizes, *leaf.shape[1:]), inner(rows))
 
 
 def _lowered(platform: str, ctx: Any, *operands: Any, of: Program, axes: int, **_: Any) -> Any:

@@ -85,39 +85,42 @@ def find_families(
     `before` names what precedes each item.
     """
     conclusions = {fold.conclusion.symbol: fold.conclusion for fold in folds}
-    clans, order = _in_order_of_clans({symbol: clan(symbol) for symbol in (*conclusions, *before)}, before)
+    classes, order = _ordered({symbol: state_class(symbol) for symbol in (*conclusions, *before)}, before)
     families = {
         symbol: f"{order[own]:02} {_shape(atom)} {stored[symbol]}"
-        if has_states(symbol) and (own := clans[symbol]) == clan(symbol)
-        else f"{order[clans[symbol]]:02} {symbol.name}"
+        if has_states(symbol) and (own := classes[symbol]) == state_class(symbol)
+        else f"{order[classes[symbol]]:02} {symbol.name}"
         for symbol, atom in conclusions.items()
     }
     return {axiom.symbol: axiom.symbol.name for axiom in axioms} | families
 
 
-def _in_order_of_clans(
-    clans: Mapping[Item | Score, str], before: Mapping[Item | Score, Iterable[Item | Score]]
+def _ordered(
+    classes: Mapping[Item | Score, str], before: Mapping[Item | Score, Iterable[Item | Score]]
 ) -> tuple[Mapping[Item | Score, str], dict[str, int]]:
-    """The clans, and when each is computed. Items that need others of their clan first are apart from it."""
+    """The state classes, and the order in which they are computed.
+
+    Items that need others of their state class first become a class of their own.
+    """
     earlier: dict[str, set[str]] = {}
     for symbol, others in before.items():
-        earlier.setdefault(clans[symbol], set()).update(clans[other] for other in others if other in clans)
+        earlier.setdefault(classes[symbol], set()).update(classes[other] for other in others if other in classes)
     order: dict[str, int] = {}
     try:
         for name in TopologicalSorter(earlier).static_order():
             order[name] = 1 + max((order[other] for other in earlier.get(name, ())), default=-1)
     except CycleError as error:
-        circle = {symbol for symbol, own in clans.items() if own in error.args[1]}
+        circle = {symbol for symbol, own in classes.items() if own in error.args[1]}
         later = {symbol: symbol.name for symbol in circle if circle.intersection(before.get(symbol, ()))}
-        return _in_order_of_clans({**clans, **later}, before)
-    return clans, order
+        return _ordered({**classes, **later}, before)
+    return classes, order
 
 
 def has_states(symbol: Item | Score) -> bool:
     return bool(getattr(symbol, "family", ""))
 
 
-def clan(symbol: Item | Score) -> str:
+def state_class(symbol: Item | Score) -> str:
     """What items have in common that differ in their state, or the name of an item without states."""
     return getattr(symbol, "family", "") or symbol.name
 

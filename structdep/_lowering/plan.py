@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from structdep._lowering import guards, rewriting
 from structdep._lowering.boxes import are_boxed
-from structdep._lowering.groups import Families, Group, clan, find_families, find_groups, is_nothing
+from structdep._lowering.groups import Families, Group, find_families, find_groups, is_nothing, state_class
 from structdep._lowering.layout import Layout, exposed, sides
 from structdep._lowering.rewriting import Fold
 from structdep._once import once
@@ -173,14 +173,14 @@ def find_sides(folds: Iterable[Fold], lasting: Collection[Atom]) -> dict[Item | 
     Items that nothing wider reads are stored at no side, unless they are `lasting`: then at the left.
     """
     symbols = [atom.symbol for atom in lasting] + [fold.conclusion.symbol for fold in folds]
-    read: dict[str, set[str]] = {clan(symbol): set() for symbol in symbols}
-    lasts = {clan(atom.symbol) for atom in lasting}
+    read: dict[str, set[str]] = {state_class(symbol): set() for symbol in symbols}
+    lasts = {state_class(atom.symbol) for atom in lasting}
     for fold in folds:
         for atom in (atom for term in fold.terms for atom in term if atom.is_item):
             meets = sides(atom, fold.conclusion)
-            read[clan(atom.symbol)].update(meets if len(meets) == 1 else "")
-            lasts.update([clan(atom.symbol)] if any(p.shift for p in atom.positions) else [])
-    return {s: "".join(sorted(read[clan(s)])) or ("L" if clan(s) in lasts else "=") for s in symbols}
+            read[state_class(atom.symbol)].update(meets if len(meets) == 1 else "")
+            lasts.update([state_class(atom.symbol)] if any(p.shift for p in atom.positions) else [])
+    return {s: "".join(sorted(read[state_class(s)])) or ("L" if state_class(s) in lasts else "=") for s in symbols}
 
 
 def find_rows(made: Iterable[Item | Score], families: Families) -> dict[Item | Score, int]:

@@ -21,8 +21,7 @@ def derivation(
     """The value, and how often the best derivation, or one drawn by the key, uses each score."""
     if isinstance(semiring, SingleRoot) and isinstance(system, DeductionSystem):
         return one_root.derivation(system, semiring, tables, lengths, key)
-    query = Query.BEST if key is None else Query.SAMPLE
-    found: tuple[Any, dict[str, jax.Array]] = ask(system, semiring, query, tables, lengths, key=key)
+    found: tuple[Any, dict[str, jax.Array]] = ask(system, semiring, _query(key), tables, lengths, key=key)
     return found
 
 
@@ -32,8 +31,11 @@ def heads(
     """The heads in such a derivation: int32 `[batch, words]`, -1 if there is none, 0 in padding."""
     tables = jax.lax.stop_gradient(tables)
     if isinstance(semiring, MaxPlus | LogSum):
-        query = Query.BEST if key is None else Query.SAMPLE
-        found: jax.Array = ask(system, semiring, query, tables, lengths, key=key, heads=True)
+        found: jax.Array = ask(system, semiring, _query(key), tables, lengths, key=key, heads=True)
         return found
     value, counts = derivation(system, semiring, tables, lengths, key)
     return heads_of(chosen(system, semiring, tables), semiring, value, counts, lengths)
+
+
+def _query(key: jax.Array | None) -> Query:
+    return Query.BEST if key is None else Query.SAMPLE

@@ -86,15 +86,12 @@ def _along(uses: Arrays, tangents: Arrays, value: Any) -> Any:
     return sum(jnp.sum(uses[name] * table, tuple(range(1, table.ndim))) for name, table in tangents.items())
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _value_and_uses(
     system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
 ) -> tuple[Any, Arrays]:
-    """A rule of its own, if an ordinary one, keeps partial evaluation from cutting the loops of `run` in two."""
+    if key is not None or semiring.idempotent or isinstance(semiring, KBest):
+        return _derived(system, semiring, tables, lengths, key)
     split = {name: _split(semiring, name, table) for name, table in tables.items()}
-    if key is not None or _is_one(semiring):
-        value, counts = derivation(system, semiring, split, lengths, key)
-        return value[1] if isinstance(semiring, SingleRoot) else value, counts
     query = Query.EXPECTED_COUNTS
     if not isinstance(semiring, SingleRoot):
         found: tuple[Any, Arrays] = ask(system, semiring, query, split, lengths)
@@ -104,15 +101,17 @@ def _value_and_uses(
     return value, {name: sum(grades) for name, grades in counts.items()}
 
 
-def _is_one(semiring: Semiring) -> bool:
-    """Whether uses are those of a derivation, or of several: the same for scores nearby."""
-    return semiring.idempotent or isinstance(semiring, KBest)
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _derived(
+    system: System, semiring: Semiring, tables: Arrays, lengths: jax.Array, key: jax.Array | None
+) -> tuple[Any, Arrays]:
+    """The value, and the uses in one derivation, or in each of several: the same for scores nearby."""
+    split = {name: _split(semiring, name, table) for name, table in tables.items()}
+    value, counts = derivation(system, semiring, split, lengths, key)
+    return value[1] if isinstance(semiring, SingleRoot) else value, counts
 
 
-@_value_and_uses.defjvp
+@_derived.defjvp
 def _(system: System, semiring: Semiring, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    tables, lengths, key = primals
-    if key is None and not _is_one(semiring):
-        return jax.jvp(lambda t: _value_and_uses.fun(system, semiring, t, lengths, key), (tables,), tangents[:1])
-    value, uses = _value_and_uses(system, semiring, tables, lengths, key)
+    value, uses = _derived(system, semiring, *primals)
     return (value, uses), (_along(uses, tangents[0], value), jax.tree.map(jnp.zeros_like, uses))

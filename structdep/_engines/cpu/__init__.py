@@ -14,11 +14,11 @@ beside it.
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from structdep._engines.answers import number_types
 from structdep._engines.cpu import library
-from structdep._engines.cpu.program import is_possible, program
+from structdep._engines.cpu.program import MOST_FACTORS, MOST_POSITIONS, MOST_SUMMED, is_possible, program
 from structdep._engines.query import Answer, Arguments, Query, Request, scaled
 from structdep.deduction import DeductionSystem
 from structdep.semirings import LogSum, MaxPlus
@@ -41,24 +41,19 @@ class Engine:
         if semiring not in (MaxPlus, LogSum) or (request.query is Query.EXPECTED_COUNTS and semiring is MaxPlus):
             return f"it does not know the {request.query.value} in {semiring.__name__}"
         if not is_possible(request.system, frozenset(request.scores)):
-            return "its programs have no room for so many positions or factors"
-        return library.missing()
+            return f"it has room for {MOST_POSITIONS} positions, {MOST_FACTORS} factors, {MOST_SUMMED} summed positions"
+        return "" if library.is_there() else "there is no compiled library"
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
         tables, lengths, cotangent, seeds = arguments
         names = request.scores
-        dtype = jnp.result_type(*tables.values())
-        leaves = [*(tables[name].astype(dtype) for name in names), lengths, *([] if seeds is None else [seeds])]
-        batch = jnp.broadcast_shapes(*(leaf.shape[: lengths.ndim] for leaf in leaves))
-        shapes = [] if request.query is Query.VALUE else [tables[name].shape[lengths.ndim :] for name in names]
-        if request.heads:
-            shapes = [(tables["arc"].shape[-1] - 1 - request.system.last,)]
-        counted = jnp.dtype(jnp.int32 if request.heads else dtype)
-        types = [jax.ShapeDtypeStruct(batch, dtype)]  # type: ignore[no-untyped-call]
-        types += [jax.ShapeDtypeStruct((*batch, *shape), counted) for shape in shapes]  # type: ignore[no-untyped-call]
+        of_value, of_counts = number_types(request, arguments)
+        own = [tables[name].astype(of_value.dtype) for name in names]
         assert isinstance(request.system, DeductionSystem)
-        value, *counts = jax.ffi.ffi_call(library.TARGET, types)(
-            *leaves,
+        value, *counts = jax.ffi.ffi_call(library.TARGET, [of_value, *jax.tree.leaves(of_counts)])(
+            *own,
+            lengths,
+            *([] if seeds is None else [seeds]),
             program=program(request.system, names),
             adds=not request.semiring.idempotent,
             want=np.int32(WANTS.index(request.query)),

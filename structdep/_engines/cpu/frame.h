@@ -48,7 +48,7 @@ class Frame {
   Program program;
   const size_t number = next();  // of all that were made, from 1 on
   const int nodes, sentences;  // of a sentence, and beside each other
-  const bool skewed;           // how cells lie beside each other
+  const bool skewed;           // whether neighbouring cells are spans with neighbouring starts, not sentences
   std::vector<Home> tables;
   mutable std::atomic<double> microseconds{std::numeric_limits<double>::infinity()};  // that charts laid out so last took
 

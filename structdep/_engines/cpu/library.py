@@ -46,12 +46,8 @@ FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", "")
 _limit = 0  # of `set_chart_memory`; 0: the default
 
 
-def missing() -> str:
-    """Why charts cannot be filled by it; empty if they can."""
-    return "" if _library() else "there is no compiled library"
-
-
 def is_there() -> bool:
+    """Whether charts can be filled by it."""
     return _library() is not None
 
 

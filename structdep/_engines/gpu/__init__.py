@@ -35,7 +35,7 @@ from structdep.semirings import Semiring
 LEAST, MOST = 128, 512
 """Lanes of a sentence: at least, and at most, or where items have three positions."""
 CELLS = 2
-"""Lanes of one thread: so many cells it waits for at once."""
+"""Lanes of one thread of the GPU: cells whose memory it reads at once."""
 AT_ONCE = 4
 """Terms that a lane reads before it adds them up, as memory answers late: more would take too many registers."""
 

@@ -46,16 +46,12 @@ run.register(DeductionSystem, run_chart)
 def answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
     """The answer to a request, with any number of axes of the batch."""
     leaves, tree = jax.tree.flatten(arguments)
-    structure = None
 
-    def of_one_axis(*leaves: jax.Array) -> list[jax.Array]:
-        nonlocal structure
-        found, structure = jax.tree.flatten(_answer(request, jax.tree.unflatten(tree, leaves), fill))
-        return found
+    def of_one_axis(*leaves: jax.Array) -> Answer:
+        return _answer(request, jax.tree.unflatten(tree, leaves), fill)
 
     of_chart = jax.tree.leaves(arguments.of_charts())
-    found = along_axes(of_one_axis, leaves, of_chart, arguments.lengths.ndim)
-    return cast(Answer, jax.tree.unflatten(structure, found))
+    return cast(Answer, along_axes(of_one_axis, leaves, of_chart, arguments.lengths.ndim))
 
 
 def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:

@@ -24,7 +24,7 @@ from structdep.deduction import DeductionSystem
 from structdep.semirings import KBest, Semiring
 
 GROUP_BYTES = 1 << 30
-"""Room for the charts of sentences that are parsed side by side, unless one sentence needs more."""
+"""Bytes for the charts of sentences that are parsed at once; one sentence may need more."""
 
 Fill = Callable[[Plan, Layout, Semiring, Arrays, Arrays], tuple[Arrays, Callable[[Arrays], Arrays]]]
 """Fills charts whose rules read boxes: from the skewed scores and the empty charts to the charts, and to the function
@@ -40,7 +40,7 @@ def by_xla(
 
 
 def run_chart(system: DeductionSystem, request: Request, arguments: Arguments, fill: Fill) -> tuple[Any, Arrays]:
-    """The value and the counts of each sentence, in groups of sentences that have room beside each other."""
+    """The value and the counts of each sentence. Sentences whose charts fit in `GROUP_BYTES` are parsed at once."""
     made = plan(system, frozenset(arguments.tables))
     nodes = jax.tree.leaves(arguments.tables)[0].shape[1]
     batch = len(arguments.lengths)
