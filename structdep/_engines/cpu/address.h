@@ -1,10 +1,10 @@
-// Where cells are in memory, and how far from one to the next.
+// Where cells are in memory, and how far it is from one to the next.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "nest.h"
+#include "nodes.h"
 
 namespace structdep {
 
@@ -13,15 +13,15 @@ struct Row {
   int at = 0, step = 0;
 };
 
-// Where the cells of an item on one side, or of a table, are: how far it is from one to the next for each position, and, for
-// items with a third position, the row of a span.
-struct Home {
-  ptrdiff_t base = 0, weight[3] = {};
-  const Row* rows = nullptr;  // of all spans; those with one start lie beside each other
+// Where the cells of an item on one side, or of a table, are: a step for each position, and the rows of all spans if the
+// item has a third position.
+struct Storage {
+  ptrdiff_t base = 0, steps[3] = {};
+  const Row* rows = nullptr;  // those of spans with one start lie beside each other
   int spans = 0;              // so many
 
-  int step(int start, int end) const { return row(start * spans + end)->step; }
-  ptrdiff_t at(int start, int end) const { return base + weight[0] * start + weight[1] * end + row(start * spans + end)->at; }
+  int third_step(int start, int end) const { return row(start * spans + end)->step; }
+  ptrdiff_t at(int start, int end) const { return base + steps[0] * start + steps[1] * end + row(start * spans + end)->at; }
 
  protected:
   const Row* row(int span) const {
@@ -30,47 +30,53 @@ struct Home {
   }
 };
 
-// From one node of a slot to the next: in the box, from row to row, and along a row.
+// From one node of a slot to the next: by equal steps, from row to row, and along a row.
 struct Stride {
-  ptrdiff_t box = 0;
+  ptrdiff_t step = 0;
   int rows = 0, along = 0;
-  bool moves() const { return box || rows || along; }
+  bool moves() const { return step || rows || along; }
 };
 
-// Where a factor is: positions are nodes of slots; shifts of those that are in the box are part of it.
-struct Address : Home {
-  int slot[3] = {}, span_shift = 0, third_shift = 0;
-  Stride inner, middle;  // of the last loop, and of the middle one of `Loops`
+// Where a factor is, as the nodes of a loop go on.
+struct Walk {
+  ptrdiff_t start;  // at node 0, but for its row
+  const Row* row;
+  int third;
+  Stride stride;
 
-  Address(const Home& home, const std::vector<Place>& places) : Home(home) {
-    for (size_t m = 0; m < places.size(); ++m) {
-      slot[m] = places[m].slot, base += weight[m] * places[m].shift;
-      (m == 2 ? third_shift : span_shift) += (m == 0 ? spans : 1) * places[m].shift;
+  ptrdiff_t at(ptrdiff_t node) const {
+    const Row& own = row[stride.rows * node];
+    return start + stride.step * node + own.at + own.step * (third + stride.along * node);
+  }
+  ptrdiff_t even_step() const { return stride.step + stride.along * row->step; }  // where it stays in its row
+};
+
+// Where a factor is: its positions are nodes of slots.
+struct Address : Storage {
+  int slot[3] = {}, span_shift = 0, third_shift = 0;
+  Stride inner, middle;  // of the loops of `TwoLoops`
+
+  Address(const Storage& storage, const std::vector<Position>& positions) : Storage(storage) {
+    for (size_t m = 0; m < positions.size(); ++m) {
+      slot[m] = positions[m].slot, base += steps[m] * positions[m].shift;
+      (m == 2 ? third_shift : span_shift) += (m == 0 ? spans : 1) * positions[m].shift;
     }
   }
 
-  ptrdiff_t in_box(const Nodes& nodes) const {
-    return base + weight[0] * nodes.at[slot[0]] + weight[1] * nodes.at[slot[1]] + weight[2] * nodes.at[slot[2]];
-  }
-  const Row* row(const Nodes& nodes) const { return Home::row(spans * nodes.at[slot[0]] + nodes.at[slot[1]] + span_shift); }
-  int third(const Nodes& nodes) const { return rows ? nodes.at[slot[2]] + third_shift : 0; }
-  ptrdiff_t of(const Nodes& nodes) const { return in_box(nodes) + row(nodes)->at + row(nodes)->step * third(nodes); }
-
-  // Now that the loops are known.
-  void set_strides(const Nest& nest, bool even) {
-    const std::vector<Loop>& loops = nest.loops;
-    if (loops.empty()) return;
-    inner = stride(loops.back().slot);
-    if (loops.size() > even) middle = stride(loops[loops.size() - 1 - even].slot);
-  }
-
- private:
   Stride stride(int with) const {
     Stride result;
-    for (int m = 0; m < 3; ++m) result.box += slot[m] == with ? weight[m] : 0;
+    for (int m = 0; m < 3; ++m) result.step += slot[m] == with ? steps[m] : 0;
     if (rows) result.rows = spans * (slot[0] == with) + (slot[1] == with), result.along = slot[2] == with;
     return result;
   }
+
+  // Along the nodes of a slot that goes on from its node.
+  Walk walk(const Nodes& nodes, const Stride& stride) const {
+    const int* const at = nodes.at;
+    return {base + steps[0] * at[slot[0]] + steps[1] * at[slot[1]] + steps[2] * at[slot[2]],
+            row(spans * at[slot[0]] + at[slot[1]] + span_shift), rows ? at[slot[2]] + third_shift : 0, stride};
+  }
+  ptrdiff_t of(const Nodes& nodes) const { return walk(nodes, {}).at(0); }
 };
 
 }  // namespace structdep
