@@ -23,10 +23,10 @@ from rich.progress import track
 
 import structdep as sd
 from benchmarks.__main__ import machine
-from experiments.files import write_whole
-from experiments.sentences import read
-from experiments.treebank import find_treebank
 from structdep import transitions
+from structdep_parser.data.sentences import read
+from structdep_parser.data.treebank import find_treebank
+from structdep_parser.files import write_whole
 
 SYSTEMS = {
     "arc_hybrid": (transitions.arc_hybrid(), sd.charts.arc_hybrid(transitions=True)),

@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.figures import write_svg
-from experiments.sentences import Sentence
-from experiments.survey import Tables, survey
-from experiments.transition_targets import runs
 from structdep.transitions import arc_standard, static_oracle
+from structdep_parser.cli.treebank_command import Tables, treebank_command
+from structdep_parser.data.sentences import Sentence
+from structdep_parser.drawing.figures import write_svg
+from structdep_parser.parsers.transition_targets import runs
 
 ORACLES = {
     "eager": static_oracle(arc_standard(swap=True)),
@@ -92,7 +92,7 @@ def count(treebank: str, sentences: list[Sentence], folder: Path) -> Tables:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     description = "Count the transitions of arc-standard with swaps, eager and lazy, in each sentence."
-    return survey("transitions_per_word.py", description, count, arguments)
+    return treebank_command("transitions_per_word.py", description, count, arguments)
 
 
 if __name__ == "__main__":

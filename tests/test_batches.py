@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
-from experiments.batches import Batch, batches, padding_share, shortened
-from experiments.demo_treebank import write_demo_treebank
-from experiments.sentences import from_text
-from experiments.shapes import plan, round_up
-from experiments.treebank import Sentence, read
-from experiments.vocabulary import RESERVED, Vocabulary, full_tags
 from structdep.batching import padded_work
+from structdep_parser.data.batches import Batch, batches, padding_share, shortened
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import from_text
+from structdep_parser.data.shapes import plan, round_up
+from structdep_parser.data.treebank import Sentence, read
+from structdep_parser.data.vocabulary import RESERVED, Vocabulary, full_tags
 
 
 @pytest.fixture(scope="module")

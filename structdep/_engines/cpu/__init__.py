@@ -42,7 +42,9 @@ class Engine:
             return f"it does not know the {request.query.value} in {semiring.__name__}"
         if not is_possible(request.system, frozenset(request.scores)):
             return f"it has room for {MOST_POSITIONS} positions, {MOST_FACTORS} factors, {MOST_SUMMED} summed positions"
-        return "" if library.is_there() else "there is no compiled library"
+        if why := library.why_not():
+            library.warn()
+        return why
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
         tables, lengths, cotangent, seeds = arguments
