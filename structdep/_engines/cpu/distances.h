@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "nodes.h"
+#include "loops.h"
 
 namespace structdep {
 

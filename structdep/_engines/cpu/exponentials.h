@@ -37,25 +37,6 @@ STRUCTDEP_INLINE Vec<double> exp2(Vec<double> x) {
 }
 
 // Logarithm, of base 2; of 0, -inf.
-#if defined(__AVX512F__)
-STRUCTDEP_INLINE Vec<float> log2(Vec<float> x) {
-  // By sixteen parts of [1, 2): about the inverse of each, and its logarithm, less than which log2(1 + rest) is small.
-  constexpr Vec<float> kInverse = {1.0f,         0.914285719f, 0.864864886f, 0.820512831f, 0.780487776f, 0.744186044f,
-                                   0.711111128f, 0.680851042f, 0.653061211f, 0.627451003f, 0.603773594f, 0.581818163f,
-                                   0.561403513f, 0.542372882f, 0.524590135f, 0.507936537f};
-  constexpr Vec<float> kLog = {0.0f,         0.129283011f, 0.209453329f, 0.285402209f, 0.357552052f, 0.426264763f,
-                               0.491853058f, 0.554588914f, 0.614709854f, 0.672425270f, 0.727920413f, 0.781359732f,
-                               0.832889974f, 0.882643044f, 0.930737436f, 0.977279842f};
-  const __m512 mantissa = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
-  const __m512i part = _mm512_srli_epi32(_mm512_castps_si512(mantissa), 19);
-  const Vec<float> whole = _mm512_getexp_ps(x) + _mm512_permutexvar_ps(part, kLog);
-  const Vec<float> rest = mantissa * _mm512_permutexvar_ps(part, kInverse) - 1.0f;
-  Vec<float> p = rest * -3.389175453e-1f + 4.808588940e-1f;  // of log2(1 + rest) / rest: errors of 4e-9
-  p = p * rest - 7.213654177e-1f;
-  p = p * rest + 1.442695120f;
-  return p * rest + whole;
-}
-#else
 STRUCTDEP_INLINE Vec<float> log2(Vec<float> x) {
   const Mask<float> raw = bits<Mask<float>>(x) - 0x3f3504f3;  // of sqrt(1/2)
   const Vec<float> exponent = __builtin_convertvector(raw >> 23, Vec<float>);
@@ -70,7 +51,6 @@ STRUCTDEP_INLINE Vec<float> log2(Vec<float> x) {
   p = p * rest + 1.442694869f;
   return x > 0.0f ? p * rest + exponent : all(-kInf<float>);
 }
-#endif
 
 STRUCTDEP_INLINE Vec<double> log2(Vec<double> x) {
   Vec<double> result;

@@ -78,7 +78,7 @@ class Layout {
           rows_[exterior][start * nodes + end] = {cells_[exterior], kLanes};
           cells_[exterior] += (exterior ? nodes - end + start + 1 : end - start + 1) * kLanes;
         }
-    span_size_ = row_ + kLanes;
+    span_size_ += kLanes;
   }
 
   Storage take(ptrdiff_t size, Storage storage) {
@@ -128,7 +128,7 @@ class Layout {
   std::vector<Storage> items_;
   std::vector<Row> rows_[2];  // of items whose third position is inside of their spans, and outside
   int cells_[2] = {};         // how many they have
-  int span_size_ = 0;
+  int span_size_ = row_;  // cells of an item with two positions, or more of one with three
 };
 
 }  // namespace structdep

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -10,37 +9,6 @@
 #include "address.h"
 
 namespace structdep {
-
-struct Condition {  // a least distance from the node of one slot to that of another
-  int start, end, least;
-};
-
-struct Loop {  // the node of a slot, from the greatest of some positions to the least of others
-  int slot;
-  std::vector<Position> least, most;
-
-  int first(const Nodes& nodes) const {
-    int node = least[0].of(nodes);
-    for (size_t m = 1; m < least.size(); ++m) node = std::max(node, least[m].of(nodes));
-    return node;
-  }
-  int last(const Nodes& nodes) const {
-    int node = most[0].of(nodes);
-    for (size_t m = 1; m < most.size(); ++m) node = std::min(node, most[m].of(nodes));
-    return node;
-  }
-};
-
-struct LoopNest {
-  std::vector<Condition> conditions;
-  std::vector<Loop> loops;  // the outermost first
-
-  bool is_possible(const Nodes& nodes) const {
-    for (const Condition& c : conditions)
-      if (nodes.at[c.end] - nodes.at[c.start] < c.least) return false;
-    return true;
-  }
-};
 
 struct Factor {
   bool is_item;

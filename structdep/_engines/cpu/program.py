@@ -37,7 +37,7 @@ from structdep._once import once
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
 
 VERSION = 3
-"""Of what the numbers mean: that of `program.h`."""
+"""Of what the numbers mean: that of `program_reader.h`."""
 
 MOST_POSITIONS, MOST_FACTORS, MOST_SUMMED = 3, 8, 7
 """Of items and scores, of products, and of the variables that a product sums: `validation.h` refuses others."""

@@ -42,6 +42,7 @@ class Traceback {
             next = cell.next;
             trace(cell, program_.items[item], item, side, width);
           }
+    std::fill(first_.begin(), first_.end(), kNone);  // those of wrong programs, whose items are made of wider ones
     derivations_.clear(), cells_.clear();
   }
 
@@ -131,23 +132,25 @@ class Traceback {
       walks[f] = product.addresses[f].walk(nodes_, product.addresses[f].inner);
       even &= !walks[f].stride.rows;
     }
-    if (varying == 1) return even ? multiply<1, true>(walks, 1, fixed, size, visit) : multiply<1, false>(walks, 1, fixed, size, visit);
-    if (varying == 2) return even ? multiply<2, true>(walks, 2, fixed, size, visit) : multiply<2, false>(walks, 2, fixed, size, visit);
-    if (varying == 3) return even ? multiply<3, true>(walks, 3, fixed, size, visit) : multiply<3, false>(walks, 3, fixed, size, visit);
-    multiply<kFactors, false>(walks, varying, fixed, size, visit);
+    if (even && varying == 1) return multiply_even<1>(walks, fixed, size, visit);
+    if (even && varying == 2) return multiply_even<2>(walks, fixed, size, visit);
+    if (even && varying == 3) return multiply_even<3>(walks, fixed, size, visit);
+    for (int m = 0; m < size; ++m) {
+      T value = fixed;
+      for (int f = 0; f < varying; ++f) value = S::times(value, values_[walks[f].at(m)]);
+      visit(m, value);
+    }
   }
 
-  // For so many factors that vary, by equal distances if they are even.
-  template <int kMost, bool kEven, typename Visit>
-  STRUCTDEP_INLINE void multiply(const Walk* walks, int varying, T fixed, int size, Visit visit) const {
-    const T* at[kMost];
-    ptrdiff_t step[kMost];
-    if (kEven)
-      for (int f = 0; f < kMost; ++f) at[f] = values_ + walks[f].at(0), step[f] = walks[f].even_step();
+  // For so many factors that vary, by equal distances.
+  template <int kVarying, typename Visit>
+  STRUCTDEP_INLINE void multiply_even(const Walk* walks, T fixed, int size, Visit visit) const {
+    const T* at[kVarying];
+    ptrdiff_t step[kVarying];
+    for (int f = 0; f < kVarying; ++f) at[f] = values_ + walks[f].at(0), step[f] = walks[f].even_step();
     for (ptrdiff_t m = 0; m < size; ++m) {
       T value = fixed;
-      for (int f = 0; f < (kMost == kFactors ? varying : kMost); ++f)
-        value = S::times(value, kEven ? at[f][m * step[f]] : values_[walks[f].at(m)]);
+      for (int f = 0; f < kVarying; ++f) value = S::times(value, at[f][m * step[f]]);
       visit(m, value);
     }
   }

@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "layout.h"
-#include "loop_iterator.h"
 
 namespace structdep {
 

@@ -140,7 +140,7 @@ class Validation {
     known.bind(loop.slot);
   }
 
-  // Adds what is known of a product of a conclusion on a side. Product are found before the inner loop, if there is one, though it
+  // Adds what is known of a product of a conclusion on a side. Factors are found before the inner loop, if there is one, though it
   // may have no node.
   void check(const Product& own, int side, bool has_inner, int first, Distances& known) const {
     require(!own.factors.empty() && own.factors.size() <= kFactors, "number of factors");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -20,20 +21,8 @@ constexpr int kLanes = 8;
 #endif
 
 template <typename T>
-struct Types;
-template <>
-struct Types<float> {
-  using Integer = int32_t;
-  using Natural = uint32_t;
-};
-template <>
-struct Types<double> {
-  using Integer = int64_t;
-  using Natural = uint64_t;
-};
+using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-template <typename T>
-using Integer = typename Types<T>::Integer;
 // Where vectors are several registers, GCC takes them apart, and believes that the parts are not where the whole is, unless
 // it is told that they may.
 template <typename T>
@@ -41,7 +30,7 @@ struct Vectors {
   typedef T Number __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
   typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
   typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
-  typedef typename Types<T>::Natural Natural __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
+  typedef std::make_unsigned_t<Integer<T>> Natural __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
 };
 #if defined(__AVX__)
 template <>
