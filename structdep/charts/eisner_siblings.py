@@ -1,6 +1,6 @@
 """Projective trees with scores of adjacent siblings, O(n^3), each tree once (McDonald and Pereira 2006)."""
 
-from structdep.deduction import DeductionSystem, Item, Score, arc, indices, n
+from structdep.deduction import DeductionSystem, Item, Rule, Score, arc, indices, n
 
 i, j, k = indices("i j k")
 sibling = Score("sibling")
@@ -24,7 +24,7 @@ def eisner_siblings(single_root: bool = False) -> DeductionSystem:
           C←[i,k]  I←[k,j]  ⊢  C←[i,j]
           goal  C→[0,n]
     """
-    rules = (
+    rules: tuple[Rule, ...] = (
         C_left[i + 1, j] * arc[i, j] * sibling[i, j, i] >> I_right[i, j],
         I_right[i, k] * S[k, j] * arc[i, j] * sibling[i, j, k] >> I_right[i, j],
         C_right[i, j - 1] * arc[j, i] * sibling[j, i, j] >> I_left[i, j],
@@ -36,6 +36,6 @@ def eisner_siblings(single_root: bool = False) -> DeductionSystem:
     axioms, scores = (C_left[i, i], C_right[i, i]), (arc, sibling)
     name, trees, goal = "eisner_siblings", "projective", C_right[0, n]
     if single_root:
-        rules += (C_left[1, k] * C_right[k, n] * arc[0, k] * sibling[0, k, 0] >> T[0, n],)
+        rules = (*rules, C_left[1, k] * C_right[k, n] * arc[0, k] * sibling[0, k, 0] >> T[0, n])
         name, trees, goal = f"{name}_single_root", f"{trees} with a single root", T[0, n]
     return DeductionSystem(name, axioms, rules, goal, scores, unambiguous=True, trees=trees)
