@@ -7,18 +7,18 @@ Tensors and arrays share memory (DLPack). Tensors are on a device that JAX has, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import torch
 from torch.autograd.function import once_differentiable
 
 import structdep as sd
+from structdep._once import once
 from structdep.trees.classes import System
 
-Scores = torch.Tensor | Mapping[str, torch.Tensor]
-Function = Callable[..., Any]
+Scores: TypeAlias = torch.Tensor | Mapping[str, torch.Tensor]
+Function: TypeAlias = Callable[..., Any]
 
 
 def log_partition(
@@ -220,40 +220,40 @@ def _semiring(semiring: sd.Semiring, single_root: bool) -> sd.Semiring:
 # Functions of JAX, jitted once for each system, so that a call costs no more than a lookup.
 
 
-@lru_cache
+@once()
 def _log_partition(system: System, single_root: bool) -> Function:
     semiring = _semiring(sd.LogSum(), single_root)
     return jax.jit(lambda tables, lengths: sd.inside(system, tables, lengths, semiring))
 
 
-@lru_cache
+@once()
 def _max_score(system: System, single_root: bool) -> Function:
     semiring = _semiring(sd.MaxPlus(), single_root)
     return jax.jit(lambda tables, lengths: sd.inside(system, tables, lengths, semiring))
 
 
-@lru_cache
+@once()
 def _nll(system: System) -> Function:
     return jax.jit(lambda tables, lengths, heads: sd.losses.nll(system, tables, heads, lengths))
 
 
-@lru_cache
+@once()
 def _hinge(system: System, weight: float) -> Function:
     return jax.jit(lambda tables, lengths, heads: sd.losses.hinge(system, tables, heads, lengths, weight))
 
 
-@lru_cache
+@once()
 def _marginals(system: System, single_root: bool) -> Function:
     semiring = _semiring(sd.LogSum(), single_root)
     return jax.jit(lambda tables, lengths: sd.marginals(system, tables, lengths, semiring=semiring)["arc"])
 
 
-@lru_cache
+@once()
 def _argmax(system: System, single_root: bool) -> Function:
     return jax.jit(lambda tables, lengths: sd.argmax(system, tables, lengths, single_root=single_root))
 
 
-@lru_cache
+@once()
 def _sample(system: System, single_root: bool, samples: int) -> Function:
     def draw(tables: Any, lengths: Any, seed: Any) -> jax.Array:
         keys = jax.random.split(jax.random.key(seed), samples)
@@ -262,7 +262,7 @@ def _sample(system: System, single_root: bool, samples: int) -> Function:
     return jax.jit(draw)
 
 
-@lru_cache
+@once()
 def _k_best(system: System, single_root: bool, k: int) -> Function:
     def best(tables: Any, lengths: Any) -> Any:
         return sd.TreeDistribution(system, tables, lengths, single_root=single_root).k_best(k)[:2]
@@ -270,7 +270,7 @@ def _k_best(system: System, single_root: bool, k: int) -> Function:
     return jax.jit(best)
 
 
-@lru_cache
+@once()
 def _with_slopes(function: Function) -> Function:
     """The values, and the gradient of each sentence's value by its own scores."""
 
@@ -281,6 +281,6 @@ def _with_slopes(function: Function) -> Function:
     return jax.jit(both)
 
 
-@lru_cache
+@once()
 def _pullback(function: Function) -> Function:
     return jax.jit(lambda tables, lengths, given: jax.vjp(lambda t: function(t, lengths), tables)[1](given)[0])
