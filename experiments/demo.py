@@ -15,8 +15,7 @@ from structdep_parser.config import Config
 from structdep_parser.console import failed, plain, print_table
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.evaluation.scores import Evaluation
-from structdep_parser.nn.compiled import cache_programs
-from structdep_parser.nn.malloc import tune_malloc
+from structdep_parser.nn.compiled import prepare_process
 from structdep_parser.training.experiment import Experiment
 
 PARSERS = ("eisner", "mh4-hybrid")
@@ -52,8 +51,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers
     made = argparse.ArgumentParser(prog="demo.py", description="Train a projective parser and MH_4 on crossing arcs.")
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     folder = made.parse_args(arguments).runs / "demo"
-    tune_malloc()
-    cache_programs()
+    prepare_process()
     console = plain()
     results = {}
     try:

@@ -21,8 +21,7 @@ from structdep_parser.data.sentences import Heads
 from structdep_parser.data.treebank import read
 from structdep_parser.evaluation.scores import evaluate
 from structdep_parser.files import write_whole
-from structdep_parser.nn.compiled import Compiled, cache_programs
-from structdep_parser.nn.malloc import tune_malloc
+from structdep_parser.nn.compiled import Compiled, prepare_process
 from structdep_parser.parsers.prediction import Predictions
 from structdep_parser.parsers.second_order_ways import WAYS, WITH_OTHER, Way
 from structdep_parser.training.experiment import Experiment
@@ -32,8 +31,7 @@ from structdep_parser.training.run_treebank import treebank_of_run
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table of the ways: attachment, mean score of the trees, and tokens a second."""
     options = parser().parse_args(arguments)
-    tune_malloc()
-    cache_programs()
+    prepare_process()
     try:
         table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
     except (OSError, ValueError) as error:
@@ -79,10 +77,10 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
     deprels: list[tuple[str, ...]] = [()] * len(sentences)
     total = 0.0
     for batch in batches(sentences, predictor.vocabulary, shapes=predictor.shapes):
-        states, scores = predictor.score(parameters, batch)
+        states, _, scores = predictor.score(parameters, batch)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
-        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)))
+        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)[0]))
         for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
             heads[place] = tree
             deprels[place] = predictor.vocabulary.relations(tree, relations)

@@ -11,13 +11,13 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 
+from structdep_parser.choices import PARSERS
 from structdep_parser.cli import train as train_command
 from structdep_parser.cli.options import add_renamed
 from structdep_parser.config import Config
 from structdep_parser.console import failed, plain
 from structdep_parser.files import write_whole
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.parsers.registry import PARSERS
 from structdep_parser.tables import as_csv, markdown
 from structdep_parser.training import processes, recipes
 from structdep_parser.training.processes import STOPPED, Train

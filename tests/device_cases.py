@@ -21,7 +21,7 @@ from structdep.batching import on_devices
 from structdep_parser.cli import train as train_command
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.treebank import Treebank
-from structdep_parser.parsers.registry import parser_of
+from structdep_parser.parsers.registry import algorithm_of
 from structdep_parser.training.devices import Devices, leave
 from structdep_parser.training.trainer import Trainer
 
@@ -37,7 +37,7 @@ def treebank(folder: str) -> Treebank:
 def losses(devices: int) -> list[float]:
     """Of the steps of an epoch."""
     with TemporaryDirectory() as folder:
-        parser = parser_of(CONFIG)
+        parser = algorithm_of(CONFIG)
         corpus = Corpus.of(treebank(folder), CONFIG, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(CONFIG, corpus, parser, trees, Devices(devices))

@@ -9,7 +9,7 @@ import pytest
 import structdep as sd
 from structdep.trees import all_trees, is_one_endpoint_crossing, is_projective
 from structdep_parser.cli import coverage
-from structdep_parser.cli.treebank_command import Row, named
+from structdep_parser.cli.treebank_command import named
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.sentences import read
 from structdep_parser.data.treebank import VARIABLE, find_treebank
@@ -17,6 +17,7 @@ from structdep_parser.evaluation import lost_heads
 from structdep_parser.evaluation.coverage import count
 from structdep_parser.evaluation.lost_heads import lost_in_mhk, lost_in_one_endpoint_crossing
 from structdep_parser.evaluation.tree_cores import nonprojective_core
+from structdep_parser.tables import Row
 
 
 def random_trees(rng: np.random.Generator, words: int, number: int) -> list[list[int]]:

@@ -18,6 +18,8 @@ import demo
 from structdep.testing import derivation_scores
 from structdep.transitions import mh4, static_oracle
 from structdep.trees import is_projective
+from structdep_parser.arrays import named
+from structdep_parser.choices import LOSSES
 from structdep_parser.cli import train as train_command
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import nearest_trees
@@ -30,8 +32,7 @@ from structdep_parser.nn.encoder import BiLSTM
 from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions
-from structdep_parser.parsers.registry import LOSSES
-from structdep_parser.parsers.trained_model import TrainedModel, named
+from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.parsers.transition_targets import Exploration
 from structdep_parser.training.experiment import Experiment
 from structdep_parser.training.runs import Run
@@ -169,18 +170,27 @@ def test_what_was_damaged_is_refused_by_name(
     assert run.trees() is None
     with pytest.raises(ValueError, match=r"log\.jsonl is damaged"):
         run.log()
-    weights = max((folder / "checkpoints" / "3").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
+    weights = folder / "checkpoints" / "3.safetensors"
     content = weights.read_bytes()
-    weights.write_bytes(content[:1000] + bytes([content[1000] ^ 1]) + content[1001:])
+    weights.write_bytes(content[:-1000] + bytes([content[-1000] ^ 1]) + content[-999:])
     (folder / "log.jsonl").unlink()
     with pytest.raises(ValueError, match=r"log\.jsonl has no line of epoch 3, which was saved: delete checkpoints/"):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
     (folder / "log.jsonl").write_bytes(log)
-    with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 is damaged: delete it, and the same command"):
+    with pytest.raises(
+        ValueError, match=r"3\.safetensors is damaged: its checksum is another\): delete it, and the same"
+    ):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
-    (folder / "checksums.json").unlink()
     weights.write_bytes(b"")
-    with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 cannot be read \(.*\): delete it"):
+    with pytest.raises(
+        ValueError, match=r"the checkpoint .*checkpoints/3\.safetensors cannot be read \(.*\): delete it"
+    ):
+        Run(folder, finished[0].config).last(finished[0].trainer.start())
+    shutil.rmtree(folder / "checkpoints")
+    (folder / "checkpoints" / "3").mkdir(parents=True)
+    with pytest.raises(
+        ValueError, match=r"3 is a checkpoint of an earlier version: delete checkpoints/, .*model/ still"
+    ):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
     shutil.rmtree(folder / "checkpoints")
     assert Run(folder, finished[0].config).last(finished[0].trainer.start())[0] == 0
@@ -191,7 +201,8 @@ def test_a_best_epoch_that_is_lost_is_not_another(tmp_path: Path, finished: tupl
     for epoch, uas in enumerate((90.0, 80.0, 85.0), start=1):
         run.save(epoch, state, {"minutes": 1.0, "loss": 1.0, "uas": uas, "las": uas})
     assert run.best(state)[0] == 1
-    shutil.rmtree(tmp_path / "checkpoints" / "1")
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == ["1.safetensors", "3.safetensors"]
+    (run.checkpoints / "1.safetensors").unlink()
     with pytest.raises(ValueError, match="checkpoints lacks epoch 1, the best of the log: delete checkpoints/"):
         Run(tmp_path, finished[0].config).best(state)
 
@@ -214,7 +225,9 @@ def test_a_full_disk_is_told(
 ) -> None:
     run, state = Run(tmp_path, finished[0].config), finished[0].trainer.start()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
-    with pytest.raises(OSError, match=r"checkpoints/1 cannot be written \(0\.0 MB are free .* takes 1\.\d\): when"):
+    with pytest.raises(
+        OSError, match=r"checkpoints/1\.safetensors cannot be written \(0\.0 MB are free .* takes 1\.\d\): when"
+    ):
         run.save(1, state, {"minutes": 1.0, "loss": 1.0, "uas": 50.0, "las": 50.0})
     monkeypatch.undo()
     assert Run(tmp_path, finished[0].config).last(state)[0] == 0 and run.log() == []
@@ -475,10 +488,13 @@ def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureF
     assert "--processes and --process number processes that meet: write --coordinator" in capsys.readouterr().err
     assert train_command.main(["--lang", "demo", "--members", "2", "--coordinator", "localhost:1", *runs]) == 1
     assert "--members with --coordinator or --distributed: train each parser by itself" in capsys.readouterr().err
-    for wrong in (["--parser", "mh5"], ["--loss", "mse"], []):
+    for wrong in (["--parser", "mh5"], ["--loss", "mse"]):
         with pytest.raises(SystemExit):
-            train_command.main([*wrong, *(["--lang", "got"] if wrong else [])])
-    assert "the following arguments are required: --lang" in capsys.readouterr().err
+            train_command.main([*wrong, "--lang", "got"])
+    assert train_command.main(runs) == 1
+    assert "no treebank: write --lang CODE, or --train FILE for files of your own" in capsys.readouterr().err
+    assert train_command.main(["--lang", "got", "--dev", "a.conllu", *runs]) == 1
+    assert "--dev and --test belong to files of your own: write --train FILE" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 
@@ -492,3 +508,17 @@ def test_help_tells_where_treebanks_are_looked_for(capsys: pytest.CaptureFixture
 def test_a_state_is_a_pytree(finished: tuple[Experiment, Report]) -> None:
     state = finished[0].trainer.start()
     assert isinstance(jax.tree.map(lambda leaf: leaf, state), State)
+
+
+def test_programs_do_not_depend_on_seeds_epochs_and_learning_rates(treebank: Treebank, tmp_path: Path) -> None:
+    """So that a run with others finds them in the cache."""
+    texts = []
+    for number, config in enumerate((TINY, replace(TINY, seed=2, epochs=7, learning_rate=1e-3, warm_up=0.3))):
+        trainer = experiment(treebank, tmp_path / str(number), config).trainer
+        state = trainer.start()
+        batch, targets = trainer.material(0)[0][0], trainer.targets
+        arguments = state.parameters, state.step, batch, targets(batch), trainer.key
+        gradient = trainer.gradient.jitted.lower(*arguments)
+        update = trainer.update.jitted.lower(state, state.parameters, trainer.schedule)
+        texts.append((gradient.as_text(), update.as_text()))
+    assert texts[0] == texts[1]

@@ -14,11 +14,12 @@ from training_cases import TINY, experiment, losses, small_treebank
 
 from structdep import transitions as tr
 from structdep.trees import is_tree
+from structdep_parser.choices import PARSERS
 from structdep_parser.config import Config
 from structdep_parser.data.treebank import Treebank, read
 from structdep_parser.nn.transition_scorer import TransitionScorer
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.parsers.registry import PARSERS, check, parser_of
+from structdep_parser.parsers.registry import algorithm_of, check
 from structdep_parser.parsers.transition_parsers import DYNAMIC, POSITIONS, SYSTEMS, TransitionParser
 from structdep_parser.parsers.transition_targets import Exploration, Runs
 
@@ -144,7 +145,7 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
 
 @pytest.mark.parametrize("parser", PARSERS)
 def test_projective_parsers_say_so(parser: str) -> None:
-    assert parser_of(Config(parser=parser)).projective == (
+    assert algorithm_of(Config(parser=parser)).projective == (
         parser in ("eisner", "mh3", "arc-eager", "greedy-mh3", "greedy-eager")
     )
 
@@ -158,12 +159,17 @@ def refused(wrong: Callable[[], object], *parts: str) -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     chart, greedy = Config(parser="mh3"), Config(parser="greedy-mh4")
     refused(
-        lambda: parser_of(replace(chart, positions=3)), "--positions is for greedy-mh4", "mh3 has none", "leave it out"
+        lambda: algorithm_of(replace(chart, positions=3)),
+        "--positions is for greedy-mh4",
+        "mh3 has none",
+        "leave it out",
     )
-    refused(lambda: parser_of(replace(chart, oracle="static")), "--oracle is for greedy-mh4", "leave it out")
-    refused(lambda: parser_of(replace(greedy, oracle="dynamic")), "greedy-mh4 has none, greedy-mh3", "--oracle static")
-    refused(lambda: parser_of(replace(greedy, positions=5)), "--positions 5", "2, 3 or 4")
-    refused(lambda: parser_of(replace(greedy, pseudo_projective="head")), "greedy-mh4 has crossing arcs", "eisner")
+    refused(lambda: algorithm_of(replace(chart, oracle="static")), "--oracle is for greedy-mh4", "leave it out")
+    refused(
+        lambda: algorithm_of(replace(greedy, oracle="dynamic")), "greedy-mh4 has none, greedy-mh3", "--oracle static"
+    )
+    refused(lambda: algorithm_of(replace(greedy, positions=5)), "--positions 5", "2, 3 or 4")
+    refused(lambda: algorithm_of(replace(greedy, pseudo_projective="head")), "greedy-mh4 has crossing arcs", "eisner")
     refused(lambda: check(chart, Decoding(beam=8)), "--beam 8", "leave --beam out")
     refused(
         lambda: check(greedy, Decoding(confidence=True)), "--confidence: that takes", "mh4 does not make", "mh4-hybrid"

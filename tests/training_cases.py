@@ -18,7 +18,7 @@ from structdep_parser.data.shapes import ladder
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.model import Model
-from structdep_parser.parsers.registry import parser_of
+from structdep_parser.parsers.registry import algorithm_of
 from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.training.experiment import Experiment
 
@@ -71,7 +71,7 @@ def losses(treebank: Treebank, folder: Path, config: Config, steps: int = 8) -> 
 def random_model(config: Config, sentences: list[Sentence], seed: int = 1) -> TrainedModel:
     """Of random weights, as if it had been trained."""
     vocabulary, rng = Vocabulary.of(sentences, 1), np.random.default_rng(seed)
-    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
+    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))
     weights = jax.tree.map(lambda leaf: jnp.asarray(0.3 * rng.normal(size=leaf.shape), leaf.dtype), shapes)
     return TrainedModel(config, vocabulary, weights)
 

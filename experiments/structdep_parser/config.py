@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from structdep.trees.pseudo_projective import Scheme
+from structdep_parser.choices import Scheme, Tags
 from structdep_parser.files import write_whole
-
-Tags = Literal["off", "on", "stack"]
-"""Whether tags, features and lemmas are learned, too, and whether the parser builds on what they are predicted from."""
 
 EARLIER = {"features": "positions", "start": "init_from"}
 """Names in files of earlier versions, and what they are called now."""

@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+"""Rows of the same columns, by the name of the table."""
+
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = False) -> str:
     """A table of cells; with `numbers`, all but the first column stand at the right.

@@ -8,6 +8,7 @@ from importlib import import_module
 COMMANDS = {
     "train": "train a parser on a treebank, and evaluate it",
     "parse": "parse CoNLL-U or tokenized text",
+    "evaluate": "score trees against gold trees, by the rules of CoNLL 2018",
     "compare": "compare the trees of two parsers with gold trees, with tests of significance",
     "draw": "draw trees in the terminal or as SVG",
     "ensemble": "parse with several trained parsers, and report what is gained",

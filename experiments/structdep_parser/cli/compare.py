@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.table import Table
+from structdep_parser.cli.options import Arguments, command
 
-from structdep_parser.console import failed, print_table
-from structdep_parser.data.sentences import read
-from structdep_parser.evaluation.comparison import Difference, check_words, compare
-from structdep_parser.text import visible
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from structdep_parser.evaluation.comparison import Difference
 
 EPILOG = """\
 scores are those of the CoNLL 2018 shared task (relations without subtypes; CLAS: content words alone). The interval
@@ -18,8 +19,12 @@ replacement. McNemar's test is exact; it counts the words that one parser alone 
 """
 
 
-def table(names: Sequence[str], found: dict[str, Difference]) -> Table:
+def table(names: Sequence[str], found: "dict[str, Difference]") -> "Table":
     """A row for each score."""
+    from rich.table import Table
+
+    from structdep_parser.text import visible
+
     title = f"A: {names[0]}\nB: {names[1]}\ngold: {names[2]}"
     made = Table(title=visible(title), title_justify="left")
     header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
@@ -30,7 +35,8 @@ def table(names: Sequence[str], found: dict[str, Difference]) -> Table:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@command("structdep compare")
+def main(arguments: Arguments = None) -> int:
     made = argparse.ArgumentParser(
         prog="structdep compare",
         description="Compare the trees of two parsers with the gold standard.",
@@ -42,13 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument("--samples", type=int, default=10_000, help="of the bootstrap; default: %(default)s")
     made.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     options = made.parse_args(arguments)
+
+    from structdep_parser.console import print_table
+    from structdep_parser.data.sentences import read
+    from structdep_parser.evaluation.comparison import check_words, compare
+
     paths = options.a, options.b, options.gold
-    try:
-        a, b, gold = map(read, paths)
-        for path, sentences in ((options.a, a), (options.b, b)):
-            check_words(path, sentences, options.gold, gold)
-        found = compare(a, b, gold, options.samples, options.seed)
-    except (OSError, ValueError) as error:
-        return failed("structdep compare", error)
+    a, b, gold = map(read, paths)
+    for path, sentences in ((options.a, a), (options.b, b)):
+        check_words(path, sentences, options.gold, gold)
+    found = compare(a, b, gold, options.samples, options.seed)
     print_table(table([str(path) for path in paths], found))
     return 0

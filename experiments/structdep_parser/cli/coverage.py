@@ -1,11 +1,15 @@
 """`structdep coverage`: the trees of treebanks, counted by class."""
 
-from collections.abc import Sequence
+from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.treebank_command import command_line, count_in_treebanks
 
-from structdep_parser.cli.treebank_command import treebank_command
-from structdep_parser.evaluation.coverage import count, draw
+DESCRIPTION = "Count the trees of each class, and the arcs that the nearest trees of the class have."
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    description = "Count the trees of each class, and the arcs that the nearest trees of the class have."
-    return treebank_command("structdep coverage", description, count, arguments, draw)
+@command("structdep coverage")
+def main(arguments: Arguments = None) -> int:
+    options = command_line("structdep coverage", DESCRIPTION).parse_args(arguments)
+
+    from structdep_parser.evaluation.coverage import count, draw
+
+    return count_in_treebanks(options, count, draw)

@@ -1,22 +1,18 @@
-"""Trees of a CoNLL-U file as drawings: in the terminal, or as SVG; compared with a gold standard, or by themselves.
-
-python experiments/draw.py runs/got-mh4-hybrid-hinge-1/dev.conllu --gold got-ud-dev.conllu --sentences 3 17-20
-"""
+"""`structdep draw`: trees of a CoNLL-U file in the terminal, or as SVG; compared with gold trees, or by themselves."""
 
 import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from structdep_parser.cli.options import Arguments, command
 
-from structdep_parser.console import failed, plain
-from structdep_parser.data.sentences import Sentence, read
-from structdep_parser.drawing.arcs import Arc, arcs_of, compared, legend
-from structdep_parser.drawing.svg import svg
-from structdep_parser.drawing.terminal import STYLES, text
-from structdep_parser.evaluation.comparison import check_words
-from structdep_parser.files import write_whole
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from structdep_parser.data.sentences import Sentence
+    from structdep_parser.drawing.arcs import Arc
 
 EPILOG = """\
 crossing arcs are drawn as they are; arcs are as opaque as they are probable where MISC has ArcProb (see structdep train
@@ -41,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def chosen(sentences: Sequence[Sentence], names: Sequence[str] | None) -> list[int]:
+def chosen(sentences: "Sequence[Sentence]", names: Sequence[str] | None) -> list[int]:
     """Places of sentences by number (3), numbers (17-20) or sent_id.
 
     Raises:
@@ -63,33 +59,42 @@ def _places(name: str, ids: dict[str, int], sentences: int) -> range:
     return range(first - 1, last)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@command("structdep draw")
+def main(arguments: Arguments = None) -> int:
     options = parser().parse_args(arguments)
+
+    from structdep_parser.console import plain
+    from structdep_parser.data.sentences import read
+    from structdep_parser.drawing.arcs import arcs_of, compared
+    from structdep_parser.drawing.svg import svg
+    from structdep_parser.evaluation.comparison import check_words
+    from structdep_parser.files import write_whole
+
     console = plain()
-    try:
-        sentences = read(options.trees)
-        arcs = list(map(arcs_of, sentences))
-        if options.gold:
-            gold = read(options.gold)
-            check_words(options.trees, sentences, options.gold, gold)
-            arcs = [compared(*pair) for pair in zip(arcs, map(arcs_of, gold), strict=True)]
-        places = chosen(sentences, options.sentences)
-        for place in places:
-            title = f"{place + 1} {sentences[place].sent_id}".rstrip()
-            if options.svg:
-                drawing = svg(sentences[place].columns, arcs[place], title)
-                write_whole(options.svg / f"{options.trees.stem}-{place + 1}.svg", drawing)
-            else:
-                _print(console, title, sentences[place], arcs[place])
-    except (OSError, ValueError) as error:
-        return failed("structdep draw", error)
+    sentences = read(options.trees)
+    arcs = list(map(arcs_of, sentences))
+    if options.gold:
+        gold = read(options.gold)
+        check_words(options.trees, sentences, options.gold, gold)
+        arcs = [compared(*pair) for pair in zip(arcs, map(arcs_of, gold), strict=True)]
+    places = chosen(sentences, options.sentences)
+    for place in places:
+        title = f"{place + 1} {sentences[place].sent_id}".rstrip()
+        if options.svg:
+            drawing = svg(sentences[place].columns, arcs[place], title)
+            write_whole(options.svg / f"{options.trees.stem}-{place + 1}.svg", drawing)
+        else:
+            _print(console, title, sentences[place], arcs[place])
     if options.svg:
         console.print(f"{len(places)} drawings in {options.svg}")
     return 0
 
 
-def _print(console: Console, title: str, sentence: Sentence, arcs: Sequence[Arc]) -> None:
+def _print(console: "Console", title: str, sentence: "Sentence", arcs: "Sequence[Arc]") -> None:
     """The sentence's number, its drawing, and what colours mean, where there are some."""
+    from structdep_parser.drawing.arcs import legend
+    from structdep_parser.drawing.terminal import STYLES, text
+
     console.print(title, style="bold")
     console.print(text(sentence.forms, arcs))
     for kind, meaning in legend(arcs).items():

@@ -1,8 +1,4 @@
-"""Parse with several trained parsers at once: by their mean scores, by the sum of their marginals, or by their votes.
-
-python experiments/ensemble.py runs/got-mst-nll-1 runs/got-mst2-mean-field-nll-1 runs/got-1ec-hinge-1 \\
-    --by marginals marginals votes --weights 1 1 0.5
-"""
+"""`structdep ensemble`: parse with several trained parsers at once, and report what is gained."""
 
 import argparse
 import json
@@ -10,19 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structdep_parser.cli.options import add_renamed, add_treebank_options
-from structdep_parser.config import member_folders
-from structdep_parser.console import failed, plain
-from structdep_parser.evaluation.ensembles import evaluated, gains, together
-from structdep_parser.files import write_whole
-from structdep_parser.nn.compiled import cache_programs
-from structdep_parser.nn.malloc import tune_malloc
-from structdep_parser.parsers.chart_parsers import CHARTS
-from structdep_parser.parsers.trained_model import TrainedModel
-from structdep_parser.training.run_treebank import treebank_of_run
+from structdep_parser.choices import CHART_PARSERS, WAYS
+from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, command
 
-WAYS = ("marginals", "votes", "scores")
-WORDS_PER_BATCH = 2000
 EPILOG = """\
 by marginals: the tree of --system with the most heads to be expected, in the mean over the parsers (those without
 probabilities give votes); by votes: with the most heads in their trees, of equals those of the first parser; by
@@ -31,20 +17,16 @@ highest mean probability. What was trained by hinge has probabilities, too, but 
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; what the user can mend is told without a traceback."""
+@command("structdep ensemble")
+def main(arguments: Arguments = None) -> int:
     options = parser().parse_args(arguments)
-    tune_malloc()
-    cache_programs()
-    console = plain()
-    try:
-        text, folder = run(options)
-    except (OSError, ValueError) as error:
-        return failed("structdep ensemble", error)
-    except KeyboardInterrupt:
-        return 130
-    console.print(text)
-    console.print(f"all in {folder}")
+
+    from structdep_parser.console import plain
+    from structdep_parser.nn.compiled import prepare_process
+
+    prepare_process()
+    text, folder = run(options)
+    plain().print(f"{text}\nall in {folder}")
     return 0
 
 
@@ -62,7 +44,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN",
         help="folders of finished runs on one treebank; of a run of --members, all of them",
     )
-    made.add_argument("--system", choices=CHARTS, help="whose trees to seek; default: mst, by scores the parsers' own")
+    made.add_argument(
+        "--system", choices=CHART_PARSERS, help="whose trees to seek; default: mst, by scores the parsers' own"
+    )
     made.add_argument(
         "--by", choices=WAYS, nargs="+", default=["marginals"], help="one way, or one for each run; default: marginals"
     )
@@ -79,6 +63,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> tuple[str, Path]:
     """Parse, write and report: the report, and the folder that it is in."""
+    from structdep_parser.config import member_folders
+    from structdep_parser.evaluation.ensembles import evaluated, gains, together
+    from structdep_parser.files import write_whole
+    from structdep_parser.parsers.trained_model import TrainedModel
+    from structdep_parser.training.run_treebank import treebank_of_run
+
     runs = [folder for run in options.runs for folder in member_folders(run) or [run]]
     names = [run.name for run in runs]
     folders = {str(run) if names.count(run.name) > 1 else run.name: run for run in runs}
@@ -109,6 +99,8 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
 
 def check_folder(folder: Path, members: Mapping[str, Sequence[Any]]) -> None:
     """Write which runs, how and by what weight, to a new folder; in an old one they must be the same."""
+    from structdep_parser.files import write_whole
+
     path, text = folder / "ensemble.json", json.dumps(members, indent=1) + "\n"
     if path.is_file() and path.read_text(encoding="utf-8") != text:
         raise ValueError(f"{folder} holds what other runs, ways or weights gave: write --out to use another folder")

@@ -1,8 +1,37 @@
 """Command-line options that several commands share, and refusals of options that have another name now."""
 
 import argparse
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
+
+Arguments = Sequence[str] | None
+INTERRUPTED = 130
+"""The exit status of a command that was interrupted."""
+
+
+def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function of a command line's arguments a command: errors that users can mend are printed, status 1.
+
+    Modules that take long to import belong into the function: `--help` does not need them.
+    """
+
+    def decorate(run: Callable[..., int]) -> Callable[..., int]:
+        @wraps(run)
+        def main(arguments: Arguments = None, *others: Any) -> int:
+            try:
+                return run(arguments, *others)
+            except (OSError, TypeError, ValueError, FloatingPointError) as error:
+                from structdep_parser.console import failed
+
+                return failed(program, error)
+            except KeyboardInterrupt:
+                return INTERRUPTED
+
+        return main
+
+    return decorate
 
 
 class Renamed(argparse.Action):

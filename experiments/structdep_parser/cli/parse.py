@@ -1,40 +1,30 @@
-"""Parse CoNLL-U, or tokenized text, with a trained model.
-
-python experiments/parse.py runs/got-mh4-hybrid-hinge-1 < in.conllu > out.conllu
-"""
+"""`structdep parse`: parse CoNLL-U, or tokenized text, with trained parsers."""
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from structdep_parser.console import failed, plain
-from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.streams import Refusal, groups, read
-from structdep_parser.data.writing import with_tree
-from structdep_parser.nn.compiled import cache_programs
-from structdep_parser.nn.malloc import tune_malloc
-from structdep_parser.parsers.decoding import DECODERS, Decoding
-from structdep_parser.parsers.joint_parser import JointParser, models_in
-from structdep_parser.parsers.prediction import Tree
-from structdep_parser.parsers.trained_parser import GIB, TrainedParser, Warn
+from structdep_parser.choices import DECODERS
+from structdep_parser.cli.options import Arguments, command
 
-EPILOG = """""\
+EPILOG = """\
 MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
 run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
 multiword tokens, empty nodes and all other columns stay as they are, to the byte; HEAD and DEPREL are replaced. DEPREL
 is root where HEAD is 0, and nowhere else. A byte order mark is dropped, comments between words move up to the others,
 and one empty line ends each sentence. Sentences that are wrong are told and left out; the exit status is 1 then.
 """
+DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags")
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
         prog="structdep parse",
-        description="Parse sentences from standard input to standard output, both CoNLL-U.",
+        description="Parse sentences of CoNLL-U; the output is CoNLL-U.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,8 +33,10 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         nargs="+",
         metavar="MODEL",
-        help="the folder of a model, or of a run; several parse together",
+        help="folder of a model, or of a run; several parse together",
     )
+    made.add_argument("-i", "--input", type=Path, metavar="FILE", help="default: standard input")
+    made.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by U+0020")
     made.add_argument(
         "--strict", action="store_true", help="end at the first sentence that is wrong; else it is left out, and told"
@@ -54,7 +46,10 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keep the heads of the input, and relations given with them, and find those that are _",
     )
-    made.add_argument("--confidence", action="store_true", help="write probabilities (ArcProb, TreeProb) to MISC")
+    made.add_argument("--tags", action="store_true", help="also write predicted UPOS, XPOS, FEATS and LEMMA")
+    made.add_argument(
+        "--confidence", action="store_true", help="write probabilities (ArcProb, DeprelProb, TreeProb) to MISC"
+    )
     made.add_argument("--k-best", type=int, default=1, metavar="K", help="the K best trees of each sentence")
     made.add_argument(
         "--single-root",
@@ -73,66 +68,44 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None, source: BinaryIO | None = None, sink: BinaryIO | None = None) -> int:
-    """Run the command line; what the user can mend is told without a traceback."""
+@command("structdep parse")
+def main(arguments: Arguments = None, source: Iterable[bytes] | None = None, sink: BinaryIO | None = None) -> int:
     options = parser().parse_args(arguments)
-    tune_malloc()
-    cache_programs()
-    source, sink = source or sys.stdin.buffer, sink or sys.stdout.buffer
-    errors = plain(stderr=True)
-    decoding = Decoding(options.decode, options.confidence, options.beam, options.k_best, options.constraints)
-    refusal = Refusal("structdep parse", options.strict)
+    if options.text and options.constraints:
+        raise ValueError("--constraints with --text: text has no heads; leave one of them out")
+    if options.input and options.output and options.input.resolve() == options.output.resolve():
+        raise ValueError(f"--input and --output are the same file, {options.input}: write another --output")
     try:
-        if options.text and options.constraints:
-            raise ValueError("--constraints with --text: text has no heads; leave one of them out")
-        trained_parser = parser_for(options, decoding, lambda text: errors.print(f"structdep parse: {text}"))
-        for group in groups(read(source, options.text, options.constraints, refusal), refusal):
-            for sentence, trees in zip(group, trained_parser(group), strict=True):
-                if trees:
-                    sink.write(written(sentence, trees, decoding).encode())
-                else:
-                    refusal(ValueError(f"{sentence.where}: no tree has the heads it comes with{_roots(sentence)}"))
-            sink.flush()
+        if options.input is None:
+            return run(options, source or sys.stdin.buffer, sink or sys.stdout.buffer)
+        with open(options.input, "rb") as lines:
+            return run(options, lines, sink or sys.stdout.buffer)
     except BrokenPipeError:
         # Who reads has had enough; nothing more is to be flushed at exit.
         sys.stdout = None
         return 1
-    except (OSError, ValueError) as error:
-        return failed("structdep parse", error)
-    except KeyboardInterrupt:
-        return 130
+
+
+def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) -> int:
+    """Parse what comes from `source`, group by group, so that memory does not grow with it."""
+    from structdep_parser.api import load
+    from structdep_parser.console import plain
+    from structdep_parser.data.streams import Refusal, groups, read
+    from structdep_parser.nn.compiled import prepare_process
+
+    prepare_process()
+    errors = plain(stderr=True)
+    refusal = Refusal("structdep parse", options.strict)
+    trained = load(*options.model, memory=options.memory, warn=lambda text: errors.print(f"structdep parse: {text}"))
+    decoding = {name: getattr(options, name) for name in DECODING} | {"probabilities": options.confidence}
+    trained.check(**decoding)
+    name = "standard input" if options.input is None else str(options.input)
+    with open(options.output, "wb") if options.output else nullcontext(sink) as file:
+        for group in groups(read(source, options.text, options.constraints, refusal, name), refusal):
+            for parsed in trained.parse(group, **decoding):
+                if parsed.trees:
+                    file.write(parsed.to_conllu().encode())
+                else:
+                    refusal(ValueError(parsed.problem))
+            file.flush()
     return refusal.status
-
-
-def parser_for(options: argparse.Namespace, decoding: Decoding, warn: Warn) -> TrainedParser | JointParser:
-    """What parses: one model, or several at once."""
-    if not options.memory >= 0:
-        raise ValueError(f"--memory {options.memory}: expected a number of GiB, 0 or more")
-    models = models_in(options.model)
-    if options.single_root is not None:
-        roots = {"single_root": options.single_root}
-        models = {name: replace(model, config=replace(model.config, **roots)) for name, model in models.items()}
-    if len(models) > 1:
-        return JointParser(models, decoding, options.memory * GIB, warn)
-    (model,) = models.values()
-    return TrainedParser(model, decoding, options.memory * GIB, warn)
-
-
-def _roots(sentence: Sentence) -> str:
-    """Why there may be no tree."""
-    roots = int((sentence.heads == 0).sum())
-    return f": HEAD is 0 in {roots} words, and in one of a tree with a single root" if roots > 1 else ""
-
-
-def written(sentence: Sentence, trees: Sequence[Tree], decoding: Decoding) -> str:
-    """The sentence as CoNLL-U, once for each tree."""
-    return "".join(
-        with_tree(
-            sentence,
-            tree.heads,
-            tree.deprels,
-            None if tree.confidence is None else tree.confidence.misc(),
-            [f"# tree = {rank} of {len(trees)}"] * (decoding.k_best > 1),
-        )
-        for rank, tree in enumerate(trees, start=1)
-    )

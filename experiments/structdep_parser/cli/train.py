@@ -1,30 +1,17 @@
-"""Train and evaluate a dependency parser on a treebank of Universal Dependencies.
-
-python experiments/ud.py --lang got --parser mh4-hybrid
-"""
+"""`structdep train`: train a parser on a treebank, and evaluate it."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
-from pseudo_projective import SCHEMES
-from structdep_parser.cli.options import add_renamed, add_treebank_options
-from structdep_parser.config import Config, Tags
-from structdep_parser.console import failed, plain
-from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.download import download
-from structdep_parser.data.treebank import VARIABLE, Treebank, find_treebank
-from structdep_parser.nn.compiled import cache_programs
-from structdep_parser.nn.malloc import tune_malloc
-from structdep_parser.parsers.decoding import DECODERS, Decoding
-from structdep_parser.parsers.registry import LOSSES, PARSERS, check
-from structdep_parser.parsers.transition_parsers import POSITIONS
-from structdep_parser.training.devices import Devices, join, leads, leave
-from structdep_parser.training.ensemble_run import EnsembleRun
-from structdep_parser.training.experiment import Experiment
-from structdep_parser.training.worker import train_as_worker
+from structdep_parser.choices import DECODERS, LOSSES, ORACLES, PARSERS, POSITIONS, SCHEMES, TAGS, TREEBANKS_VARIABLE
+from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.config import Config
+
+if TYPE_CHECKING:
+    from structdep_parser.data.treebank import Treebank
 
 DEFAULTS = Config()
 CHOICES = (
@@ -42,8 +29,8 @@ CHOICES = (
     "epochs",
 )
 EPILOG = f"""\
-treebanks are looked for in --treebanks DIR, else in ${VARIABLE}, else in data/, with all subfolders; `--lang demo`
-makes its own. A run that was stopped or killed goes on where it was when the same command is given again.
+treebanks are searched in --treebanks DIR, else in ${TREEBANKS_VARIABLE}, else in data/, with all subfolders;
+`--lang demo` generates one. An interrupted run resumes when the same command is given again.
 
 in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
 test.conllu (predicted trees), report.md and report.json, with --confidence calibration.svg; with --decode mbr,
@@ -69,9 +56,7 @@ def parser() -> argparse.ArgumentParser:
         choices=POSITIONS,
         help="the vectors that a transition parser sees; default: 4 (s2,s1,s0,b0)",
     )
-    model.add_argument(
-        "--oracle", choices=("static", "dynamic"), help="of a transition parser; default: dynamic where there is one"
-    )
+    model.add_argument("--oracle", choices=ORACLES, help="of a transition parser; default: dynamic where there is one")
     model.add_argument(
         "--pseudo-projective", choices=SCHEMES, help="train on lifted arcs, and lower them after parsing"
     )
@@ -83,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument(
         "--tags",
-        choices=get_args(Tags),
+        choices=TAGS,
         default=DEFAULTS.tags,
         help="learn to predict tags, features and lemmas, too; stack: the parser builds on them; default: %(default)s",
     )
@@ -95,7 +80,14 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
-    data.add_argument("--lang", required=True, help="a language's or treebank's code (got, got_proiel), or demo")
+    data.add_argument(
+        "--lang", help="a language's or treebank's code (got, got_proiel), or demo; or a name for --train"
+    )
+    data.add_argument("--train", nargs="+", type=Path, default=[], metavar="FILE", help="files of your own to train on")
+    data.add_argument(
+        "--dev", nargs="+", type=Path, default=[], metavar="FILE", help="default: every tenth sentence of --train"
+    )
+    data.add_argument("--test", nargs="+", type=Path, default=[], metavar="FILE", help="files that are evaluated, too")
     add_treebank_options(data)
     data.add_argument("--download", action="store_true", help="get the treebank of --ud-version from its repository")
     data.add_argument("--repository", metavar="UD_NAME", help="the repository, where the code does not tell it")
@@ -151,8 +143,16 @@ def count(number: str) -> int | None:
     return None if number == "all" else int(number)
 
 
-def treebank(options: argparse.Namespace) -> Treebank:
+def treebank(options: argparse.Namespace) -> "Treebank":
     """The treebank that the command line names."""
+    from structdep_parser.data.demo_treebank import write_demo_treebank
+    from structdep_parser.data.download import download
+    from structdep_parser.data.treebank import Treebank, find_treebank
+
+    if options.train:
+        return Treebank.of_files(options.train, options.dev, options.test, options.lang or "")
+    if options.dev or options.test:
+        raise ValueError("--dev and --test belong to files of your own: write --train FILE, too")
     if options.lang == "demo":
         return write_demo_treebank(options.runs / "demo-treebank")
     if options.download:
@@ -165,7 +165,10 @@ def treebank(options: argparse.Namespace) -> Treebank:
 
 def config(options: argparse.Namespace) -> Config:
     """The configuration that the command line asks for."""
+    if not options.lang and not options.train:
+        raise ValueError("no treebank: write --lang CODE, or --train FILE for files of your own")
     chosen = {name: getattr(options, name) for name in CHOICES}
+    chosen["lang"] = options.lang or options.train[0].stem
     return Config(**chosen | {"init_from": options.init_from and str(Path(options.init_from))}).set(options.set)
 
 
@@ -181,38 +184,54 @@ def check_processes(options: argparse.Namespace) -> None:
         )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; what the user can mend is told without a traceback."""
+@command("structdep train")
+def main(arguments: Arguments = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
-    tune_malloc()
-    cache_programs()
-    decoding = Decoding(options.decode, options.confidence, options.beam)
-    console = plain()
+    print("structdep train: loading JAX", file=sys.stderr, flush=True)
+
+    from structdep_parser.console import failed
+    from structdep_parser.nn.compiled import prepare_process
+    from structdep_parser.training.devices import leave
+
+    prepare_process()
     try:
-        chosen = config(options)
-        check(chosen, decoding)
-        check_processes(options)
-        if options.distributed or options.coordinator:
-            join(options.coordinator, options.processes, options.process)
-        devices, found = Devices(options.devices), treebank(options)
-        if not leads():
-            train_as_worker(chosen, found, devices)
-            return 0
-        folder = options.runs / (options.name or chosen.name)
-        if chosen.members > 1:
-            ensemble = EnsembleRun(chosen, found, folder, arguments)
-            ensemble.train(options.at_once, console.print)
-            report = ensemble.report()
-        else:
-            experiment = Experiment(chosen, found, folder, console, devices)
-            experiment.train(options.minutes)
-            report = experiment.report(decoding)
+        return run(options, arguments)
     except (OSError, ValueError, FloatingPointError) as error:
         return leave(failed("structdep train", error))
     except KeyboardInterrupt:
-        console.print("stopped; the same command goes on from the last evaluation")
-        return leave(130)
+        print("stopped; the same command resumes from the last evaluation", file=sys.stderr)
+        return leave(INTERRUPTED)
+
+
+def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    """Train what the options ask for, evaluate it, and report."""
+    from structdep_parser.console import plain
+    from structdep_parser.parsers.decoding import Decoding
+    from structdep_parser.parsers.registry import check
+    from structdep_parser.training.devices import Devices, join, leads
+    from structdep_parser.training.ensemble_run import EnsembleRun
+    from structdep_parser.training.experiment import Experiment
+    from structdep_parser.training.worker import train_as_worker
+
+    console, decoding, chosen = plain(), Decoding(options.decode, options.confidence, options.beam), config(options)
+    check(chosen, decoding)
+    check_processes(options)
+    if options.distributed or options.coordinator:
+        join(options.coordinator, options.processes, options.process)
+    devices, found = Devices(options.devices), treebank(options)
+    if not leads():
+        train_as_worker(chosen, found, devices)
+        return 0
+    folder = options.runs / (options.name or chosen.name)
+    if chosen.members > 1:
+        ensemble = EnsembleRun(chosen, found, folder, arguments)
+        ensemble.train(options.at_once, console.print)
+        report = ensemble.report()
+    else:
+        experiment = Experiment(chosen, found, folder, console, devices)
+        experiment.train(options.minutes)
+        report = experiment.report(decoding)
     console.print(report.to_markdown())
     console.print(f"all in {folder.resolve()}")
     return 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from structdep import batching
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import Shape, plan
+from structdep_parser.data.shapes import LONGEST_FORM, Shape, ladder, plan, with_rows
 from structdep_parser.data.vocabulary import Vocabulary, full_tags
 
 
@@ -70,6 +70,27 @@ def batches(
     for shape, places in batching.batches([len(sentence) for sentence in sentences], shapes, rng):
         made += [_batch(shape, group, encoded) for group in _groups(places.tolist(), encoded, shape)]
     return made
+
+
+def free_batches(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Iterator[Batch]:
+    """Batches of sentences that no shapes were planned for, longest first, each full but for the last one.
+
+    A batch has the shape of its longest sentence in `ladder`, and few rows where few sentences are left.
+
+    Example:
+        >>> from structdep_parser.data.sentences import from_text
+        >>> text = list(from_text([b"a b c\\n", b"a b c d e f g h i\\n"], "text"))
+        >>> [batch.words.shape for batch in free_batches(text, Vocabulary.of(text))]
+        [(4, 16)]
+    """
+    encoded = _encode(sentences, vocabulary, LONGEST_FORM)
+    order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
+    while order:
+        shape = next(shape for shape in ladder() if shape.words >= len(sentences[order[0]]))
+        shape = with_rows(shape, len(order))
+        group = next(_groups(order[: shape.sentences], encoded, shape))
+        yield _batch(shape, group, encoded)
+        order = order[len(group) :]
 
 
 def filled(batch: Batch, multiple: int) -> Batch:

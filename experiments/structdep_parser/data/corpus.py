@@ -16,7 +16,7 @@ from structdep.trees.classes import System
 from structdep_parser.config import Config
 from structdep_parser.data.batches import Batch, batches
 from structdep_parser.data.pseudo_projective import encoded
-from structdep_parser.data.sentences import Heads, Sentence, read
+from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.shapes import plan
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
@@ -32,12 +32,7 @@ class Corpus:
     @classmethod
     def of(cls, treebank: Treebank, config: Config, learns_parts: bool) -> "Corpus":
         """Raises ValueError where a training sentence is known in part, and the parser does not learn from such."""
-        paths = {"train": treebank.train, "dev": treebank.dev, "test": treebank.test}
-        splits = {
-            name: read(path, "partial" if name == "train" else "whole")
-            for name, path in paths.items()
-            if path is not None
-        }
+        splits = treebank.read()
         if config.pseudo_projective or not learns_parts:
             _check_whole(splits["train"], "--pseudo-projective" if config.pseudo_projective else config.parser)
         if config.pseudo_projective:
@@ -66,6 +61,7 @@ def nearest_trees(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
+        >>> from structdep_parser.data.sentences import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
         >>> trees = nearest_trees(dev, Vocabulary.of(dev), sd.charts.eisner())

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from structdep_parser.choices import SPLITS
 from structdep_parser.data.conllu_checks import COLUMNS
 from structdep_parser.data.demo_grammar import Grammar, Lexicon, Phrase, Word
-from structdep_parser.data.treebank import SPLITS, Treebank, in_folder
+from structdep_parser.data.treebank import Treebank, in_folder
 from structdep_parser.files import write_whole
 
 SIZES = {"train": 600, "dev": 100, "test": 100}

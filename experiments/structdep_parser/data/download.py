@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from structdep_parser.data.treebank import SPLITS, Treebank, in_folder
+from structdep_parser.choices import SPLITS
+from structdep_parser.data.treebank import Treebank, in_folder
 from structdep_parser.files import write_whole
 
 PUBLIC = "https://raw.githubusercontent.com/UniversalDependencies"

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from structdep.trees.pseudo_projective import Scheme, decode, encode
+from structdep.trees.pseudo_projective import decode, encode
+from structdep_parser.choices import Scheme
 from structdep_parser.data.relations import fitted
 from structdep_parser.data.sentences import Heads, Sentence
 

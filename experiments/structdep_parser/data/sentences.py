@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structdep_parser.data.conllu_checks import Trees, known_head, problems, words_of
+from structdep_parser.data.conllu_checks import Trees, known_head, problems, read_quickly, words_of
 
 Heads = list[NDArray[np.int32]]
 """A tree for each sentence, `[n]`."""
@@ -106,6 +106,33 @@ def read(path: str | Path, trees: Trees = "whole") -> list[Sentence]:
     return sentences
 
 
+def read_conllu(source: str | Path | Iterable[bytes], trees: Trees = "none") -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file, or of lines of one, one after the other.
+
+    Args:
+        source: a path, or an open binary file.
+        trees: what is read of the column HEAD: nothing ("none"), the heads of some words ("partial", where _ is free),
+            or trees ("whole").
+
+    Raises:
+        ValueError: a sentence is wrong; the error has its line.
+    """
+    if isinstance(source, str | Path):
+        with open(source, "rb") as file:
+            yield from stream(file, str(source), trees)
+    else:
+        yield from stream(source, "CoNLL-U", trees)
+
+
+def read_text(source: str | Path | Iterable[bytes]) -> Iterator[Sentence]:
+    """The sentences of a file with one a line, whose words are separated by spaces."""
+    if isinstance(source, str | Path):
+        with open(source, "rb") as file:
+            yield from from_text(file, str(source))
+    else:
+        yield from from_text(source, "text")
+
+
 def stream(
     lines: Iterable[bytes], source: str, trees: Trees = "whole", refuse: Refuse | None = None
 ) -> Iterator[Sentence]:
@@ -118,7 +145,7 @@ def stream(
         >>> [sentence.heads.tolist() for sentence in stream(lines, "two words", "partial")]
         [[2, -1]]
     """
-    blocks = enumerate(_blocks(_lines(lines)), start=1)
+    blocks = enumerate(_blocks(_without_mark(lines)), start=1)
     return _made((partial(_sentence, source, number, *block, trees) for number, block in blocks), refuse)
 
 
@@ -129,7 +156,8 @@ def from_text(lines: Iterable[bytes], source: str, refuse: Refuse | None = None)
         >>> [(sentence.forms, sentence.comments) for sentence in from_text([b"ik  im\\n", b"\\n"], "text")]
         [(('ik', 'im'), ('# text = ik im',))]
     """
-    split = ((line, [word for word in text.removesuffix("\r").split(" ") if word]) for line, text in _lines(lines))
+    texts = enumerate(map(_decoded, _without_mark(lines)), start=1)
+    split = ((line, [word for word in text.removesuffix("\r").split(" ") if word]) for line, text in texts)
     filled = enumerate(((line, words) for line, words in split if words), start=1)
     return _made((partial(_of_words, source, number, line, words) for number, (line, words) in filled), refuse)
 
@@ -146,54 +174,79 @@ def _made(thunks: Iterable[Callable[[], Sentence]], refuse: Refuse | None) -> It
             yield sentence
 
 
-def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, str]]:
-    """Their numbers, and their text, in which surrogates stand for bytes that are not UTF-8."""
-    for number, line in enumerate(lines, start=1):
-        line = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
-        yield number, line.removesuffix(b"\n").decode("utf-8", "surrogateescape")
+def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines without a byte order mark before the first."""
+    lines = iter(lines)
+    for first in lines:
+        yield first.removeprefix(BYTE_ORDER_MARK)
+        yield from lines
 
 
-def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+def _decoded(lines: bytes) -> str:
+    """The text, in which surrogates stand for bytes that are not UTF-8."""
+    return lines.removesuffix(b"\n").decode("utf-8", "surrogateescape")
+
+
+def _blocks(lines: Iterable[bytes]) -> Iterator[tuple[int, list[str]]]:
     """The number of the first line, and the lines, of every run of lines that are not blank."""
-    block: list[str] = []
-    first = 0
-    for number, line in chain(lines, [(0, "")]):
-        if line.removesuffix("\r").strip(" "):
-            first = first if block else number
+    block: list[bytes] = []
+    first = 1
+    for number, line in enumerate(chain(lines, [b"\n"]), start=1):
+        if line[:1] > b" " or line.removesuffix(b"\n").removesuffix(b"\r").strip(b" "):
             block.append(line)
-        elif block:
-            yield first, block
+            continue
+        if block:
+            yield first, _decoded(b"".join(block)).split("\n")
             block = []
+        first = number + 1
 
 
-def _of_words(source: str, number: int, line: int, words: Sequence[str]) -> Sentence:
-    if bad := next((word for word in words if "\t" in word), None):
-        place = where(source, line, number, ())
-        raise ValueError(f"{place}: a TAB in the word {bad!r}; spaces (U+0020) separate words")
-    rows = ["\t".join([str(place), word, *"_" * 8]) for place, word in enumerate(words, start=1)]
-    for _, problem in problems(rows, "none"):
+def of_words(words: Sequence[str], number: int = 1, heads: Sequence[int | None] | None = None) -> Sentence:
+    """A sentence of words that no file has, with the heads that are known of it.
+
+    Example:
+        >>> of_words(["ik", "im"], heads=[2, None]).heads.tolist()
+        [2, -1]
+    """
+    if heads is not None and len(heads) != len(words):
+        raise ValueError(f"sentence {number} has {len(words)} words, but {len(heads)} known heads: write one a word")
+    return _of_words("sentences", number, number, words, heads)
+
+
+def _of_words(
+    source: str, number: int, line: int, words: Sequence[str], heads: Sequence[int | None] | None = None
+) -> Sentence:
+    if bad := next((word for word in words if not SEPARATORS.isdisjoint(word)), None):
+        what = "a TAB" if "\t" in bad else "a line break"
+        raise ValueError(
+            f"{where(source, line, number, ())}: {what} in the word {bad!r}; spaces (U+0020) separate words"
+        )
+    columns = ["_" if head is None else str(head) for head in heads or [None] * len(words)]
+    rows = [
+        f"{place}\t{word}\t_\t_\t_\t_\t{head}\t_\t_\t_"
+        for place, (word, head) in enumerate(zip(words, columns, strict=True), start=1)
+    ]
+    trees: Trees = "none" if heads is None else "partial"
+    for _, problem in problems(rows, trees):
         raise ValueError(f"{where(source, line, number, ())}: {problem}")
-    return _sentence(source, number, line, [f"# text = {' '.join(words)}", *rows], "none")
+    return _sentence(source, number, line, [f"# text = {' '.join(words)}", *rows], trees)
+
+
+SEPARATORS = frozenset("\t\n\r")
 
 
 def _sentence(source: str, number: int, first_line: int, lines: Sequence[str], trees: Trees) -> Sentence:
-    bare = [line.removesuffix("\r") for line in lines]
-    for offset, problem in problems(bare, trees):
-        raise ValueError(f"{where(source, first_line + offset, number, bare)}: {problem}")
-    _, forms, lemmas, upos, xpos, feats, heads, deprels, _, misc = zip(
-        *(columns for _, columns in words_of(bare)), strict=True
-    )
-    return Sentence(
-        source,
-        number,
-        first_line,
-        tuple(lines),
-        tuple(normalize("NFC", form) for form in forms),
-        lemmas,
-        upos,
-        xpos,
-        feats,
-        np.array([-1 if trees == "none" else known_head(head) for head in heads], np.int32),
-        deprels,
-        misc,
-    )
+    bare = lines if "\r" not in lines[0] else [line.removesuffix("\r") for line in lines]
+    found = read_quickly(bare, trees)
+    if found is None:
+        bare = [line.removesuffix("\r") for line in lines]
+        for offset, problem in problems(bare, trees):
+            raise ValueError(f"{where(source, first_line + offset, number, bare)}: {problem}")
+        words = [columns for _, columns in words_of(bare)]
+        found = words, [-1 if trees == "none" else known_head(columns[6]) for columns in words]
+    words, heads = found
+    _, forms, lemmas, upos, xpos, feats, _, deprels, _, misc = zip(*words, strict=True)
+    if not is_normalized("NFC", "\n".join(forms)):
+        forms = tuple(normalize("NFC", form) for form in forms)
+    array = np.array(heads, np.int32)
+    return Sentence(source, number, first_line, tuple(lines), forms, lemmas, upos, xpos, feats, array, deprels, misc)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from structdep import batching
@@ -57,18 +57,37 @@ def plan(
 
 @cache
 def ladder(words_per_batch: int = 2000, longest: int = 2**14) -> tuple[Shape, ...]:
-    """Shapes for sentences that are not known beforehand, each at most a quarter (or 8 words) longer than the last.
+    """Full batches for sentences that are not known beforehand: each shape is at most half longer than the last.
 
     Example:
         >>> [shape.words for shape in ladder(longest=100)], len(ladder())
-        ([8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112], 40)
+        ([8, 16, 24, 32, 48, 64, 96, 128], 22)
     """
-    shapes, words = [], 0
-    while words < longest:
-        words += max(8, 2 ** (words.bit_length() - 3))
+    shapes: list[Shape] = []
+    words = 8
+    while not shapes or shapes[-1].words < longest:
         rows = max(1, min(words_per_batch, LONG**2 * words_per_batch // max(words, LONG) ** 2) // words)
-        shapes.append(Shape(words, rows, round_up(1 + max(words, words * rows // 2), 16), LONGEST_FORM))
+        shapes.append(Shape(words, rows, _room(words, rows), LONGEST_FORM))
+        words += max(8, 2 ** (words.bit_length() - 2))
     return tuple(shapes)
+
+
+def with_rows(shape: Shape, sentences: int) -> Shape:
+    """The shape with as many rows as this many sentences need: 1, 4, 16, .., or all.
+
+    Example:
+        >>> [with_rows(ladder()[2], sentences).sentences for sentences in (1, 2, 17, 90)]
+        [1, 4, 64, 83]
+    """
+    rows = 1
+    while rows < min(sentences, shape.sentences):
+        rows = min(4 * rows, shape.sentences)
+    return replace(shape, sentences=rows, types=min(shape.types, _room(shape.words, rows)))
+
+
+def _room(words: int, rows: int) -> int:
+    """Distinct forms: half of the words, but those of any one sentence."""
+    return round_up(1 + max(words, words * rows // 2), 16)
 
 
 def _most_types(

@@ -8,7 +8,7 @@ from structdep_parser.data.sentences import Refuse, Sentence, from_text, stream
 from structdep_parser.data.shapes import ladder
 
 SOURCE = "standard input"
-WORDS_AT_ONCE = 4000
+WORDS_AT_ONCE = 40_000
 """Words that are read before they are parsed: enough to fill batches."""
 LONGEST = ladder()[-1].words
 
@@ -25,13 +25,13 @@ class Refusal:
         self.status = failed(self.program, f"{error}: left out")
 
 
-def read(source: Iterable[bytes], text: bool, known: bool, refuse: Refuse) -> Iterator[Sentence]:
+def read(source: Iterable[bytes], text: bool, known: bool, refuse: Refuse, name: str = SOURCE) -> Iterator[Sentence]:
     """The sentences of text, or of CoNLL-U with or without known heads, but for those that are refused."""
     if text:
-        return from_text(source, SOURCE, refuse)
+        return from_text(source, name, refuse)
     if not known:
-        return stream(source, SOURCE, "none", refuse)
-    return without(contradiction, stream(source, SOURCE, "partial", refuse), refuse)
+        return stream(source, name, "none", refuse)
+    return without(contradiction, stream(source, name, "partial", refuse), refuse)
 
 
 def without(problem: Callable[[Sentence], str], sentences: Iterable[Sentence], refuse: Refuse) -> Iterator[Sentence]:
@@ -66,12 +66,14 @@ def too_long(sentence: Sentence) -> str:
 def groups(sentences: Iterable[Sentence], refuse: Refuse) -> Iterator[list[Sentence]]:
     """Runs of sentences with about `WORDS_AT_ONCE` words each; what was read before an error comes before the error."""
     group: list[Sentence] = []
+    words = 0
     try:
         for sentence in without(too_long, sentences, refuse):
             group.append(sentence)
-            if sum(map(len, group)) >= WORDS_AT_ONCE:
+            words += len(sentence)
+            if words >= WORDS_AT_ONCE:
                 yield group
-                group = []
+                group, words = [], 0
     except ValueError:
         yield from [group] * bool(group)
         raise

@@ -3,38 +3,90 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from structdep_parser.choices import SPLITS
+from structdep_parser.choices import TREEBANKS_VARIABLE as VARIABLE
 from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.writing import write_predictions
 
-__all__ = ["VARIABLE", "Sentence", "Treebank", "find_treebank", "read", "write_predictions"]
+__all__ = ["Sentence", "Treebank", "find_treebank", "read", "write_predictions"]
 
-VARIABLE = "STRUCTDEP_TREEBANKS"
-SPLITS = ("train", "dev", "test")
+
+HELD_OUT = 10
+"""Without files of dev, each sentence of this distance in the training set is kept for dev."""
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """The files of a treebank; `test` is None where a release came without it (UD 2.0's public repositories)."""
+    """The files of a treebank.
+
+    `test` is None where a release came without it (UD 2.0's public repositories). `further` are more files of a split,
+    and `is_named` is False where the files were given one by one.
+    """
 
     lang: str
     train: Path
-    dev: Path
+    dev: Path | None
     test: Path | None
+    further: tuple[tuple[str, Path], ...] = ()
+    is_named: bool = True
+
+    @classmethod
+    def of_files(
+        cls, train: Sequence[Path], dev: Sequence[Path] = (), test: Sequence[Path] = (), lang: str = ""
+    ) -> "Treebank":
+        """Any files; without a name, the treebank has that of its first file.
+
+        Raises:
+            ValueError: there is nothing to train on.
+            FileNotFoundError: a file is missing.
+        """
+        if not train:
+            raise ValueError("no files to train on: write --train FILE")
+        files = {"train": train, "dev": dev, "test": test}
+        if missing := next((path for paths in files.values() for path in paths if not path.is_file()), None):
+            raise FileNotFoundError(f"there is no file {missing}")
+        first = {split: paths[0] if paths else None for split, paths in files.items()}
+        further = tuple((split, path) for split, paths in files.items() for path in paths[1:])
+        return cls(lang or train[0].stem, train[0], first["dev"], first["test"], further, is_named=False)
+
+    def paths(self, split: str) -> list[Path]:
+        """The files of a split."""
+        first: Path | None = getattr(self, split)
+        return [*([first] if first else []), *(path for other, path in self.further if other == split)]
 
     @property
     def checksum(self) -> str:
         """The training file's name, and the beginning of the SHA-256 of the training and dev files."""
-        digest = hashlib.sha256(self.train.read_bytes() + self.dev.read_bytes()).hexdigest()
-        return f"{self.train.name} {digest[:16]}"
+        content = b"".join(path.read_bytes() for split in ("train", "dev") for path in self.paths(split))
+        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}"
+
+    def read(self) -> dict[str, list[Sentence]]:
+        """The sentences of each split; heads of training sentences may be unknown.
+
+        Without files of dev, every tenth whole sentence of the training set is its dev set, and not trained on.
+        """
+        found = {
+            split: [s for path in paths for s in read(path, "partial" if split == "train" else "whole")]
+            for split in SPLITS
+            if (paths := self.paths(split))
+        }
+        if "dev" not in found:
+            whole = [place for place, s in enumerate(found["train"]) if (s.heads >= 0).all()]
+            kept = frozenset(whole[HELD_OUT - 1 :: HELD_OUT])
+            if not kept:
+                raise ValueError(f"{self.train} has too few sentences to keep every tenth for dev: write --dev FILE")
+            dev = [found["train"][place] for place in sorted(kept)]
+            rest = [s for place, s in enumerate(found["train"]) if place not in kept]
+            found = {"train": rest, "dev": dev, **{split: found[split] for split in found if split == "test"}}
+        return found
 
     def evaluated(self) -> dict[str, list[Sentence]]:
         """The sentences of dev, and of test if it is there."""
-        paths = {"dev": self.dev, "test": self.test}
-        return {split: read(path) for split, path in paths.items() if path is not None}
+        return {split: sentences for split, sentences in self.read().items() if split != "train"}
 
 
 def find_treebank(lang: str, treebanks: str | Path | None = None, version: str | None = None) -> Treebank:

@@ -36,8 +36,12 @@ def with_tree(
     deprels: Iterable[str],
     misc: Sequence[Mapping[str, str]] | None = None,
     comments: Sequence[str] = (),
+    tags: Sequence[Sequence[str]] | None = None,
 ) -> str:
-    """The sentence as CoNLL-U with this tree, with more comments behind its own; see `write_predictions`."""
+    """The sentence as CoNLL-U with this tree, with more comments behind its own; see `write_predictions`.
+
+    `tags` are UPOS, XPOS, FEATS and LEMMA of all words, to write as well.
+    """
     misc = [{}] * len(sentence) if misc is None else misc
     heads, deprels = np.asarray(heads), list(deprels)
     n = len(sentence)
@@ -47,7 +51,8 @@ def with_tree(
     if heads.min() < 0 or heads.max() > n:
         raise ValueError(f"{sentence.where}: heads {heads.tolist()} are not all in 0..{n}")
     lines = list(sentence.lines)
-    for (place, _), *predicted in zip(words_of(lines), heads.tolist(), deprels, misc, strict=True):
+    words = [()] * n if tags is None else list(zip(*tags, strict=True))
+    for (place, _), *predicted in zip(words_of(lines), heads.tolist(), deprels, misc, words, strict=True):
         lines[place] = _relinked(lines[place], *predicted)
     own, rows = ([line for line in lines if line.startswith("#") == is_comment] for is_comment in (True, False))
     end = "\r" if rows[-1].endswith("\r") else ""
@@ -55,10 +60,12 @@ def with_tree(
     return "".join(f"{line}\n" for line in written)
 
 
-def _relinked(line: str, head: int, deprel: str, misc: Mapping[str, str]) -> str:
+def _relinked(line: str, head: int, deprel: str, misc: Mapping[str, str], tags: Sequence[str]) -> str:
     end = "\r" if line.endswith("\r") else ""
     *columns, last = columns_of(line.removesuffix("\r"))
     columns[6:8] = str(head), deprel
+    if tags:
+        columns[3], columns[4], columns[5], columns[2] = tags
     if misc:
         kept = [entry for entry in last.split("|") if entry != "_" and entry.split("=")[0] not in misc]
         last = "|".join([*kept, *(f"{name}={value}" for name, value in misc.items())])

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from structdep_parser.cli.treebank_command import Row, Tables
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.drawing.figures import write_svg
 from structdep_parser.evaluation.lost_heads import lost_in_mhk, lost_in_one_endpoint_crossing
 from structdep_parser.evaluation.tree_cores import nonprojective_core
+from structdep_parser.tables import Row, Tables
 
 Losses = dict[str, list[int]]
 """For each class, how many heads the nearest tree of the class lacks, tree by tree."""

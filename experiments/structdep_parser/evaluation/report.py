@@ -111,5 +111,5 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
     if not endings:
         raise FileNotFoundError(f"{folder} has no dev.conllu: let structdep train train until its report")
     gold = found.evaluated()
-    files = {split: getattr(found, split) for split in gold}
+    files = {split: getattr(found, split) or found.train for split in gold}
     return [write_page(folder, ending, gold, files) for ending in endings]

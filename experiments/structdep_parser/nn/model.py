@@ -16,7 +16,7 @@ from structdep_parser.nn.encoder import Dropped, Encoder
 from structdep_parser.nn.mlp import MLP
 from structdep_parser.nn.scorers import Biaffine
 from structdep_parser.nn.tag_scorer import TagScorer
-from structdep_parser.parsers.registry import Parser
+from structdep_parser.parsers.registry import Algorithm
 
 
 class Labeler(nnx.Module):
@@ -48,7 +48,7 @@ class Labeler(nnx.Module):
 class Model(nnx.Module):
     """A parser with what it is trained with."""
 
-    def __init__(self, config: Config, vocabulary: Vocabulary, parser: Parser) -> None:
+    def __init__(self, config: Config, vocabulary: Vocabulary, parser: Algorithm) -> None:
         rngs = nnx.Rngs(config.seed)
         dropout = config.state_dropout
         self.encoder = Encoder(vocabulary, config, rngs=rngs)

@@ -8,8 +8,6 @@ import jax
 
 from structdep_parser.nn.compiled import Compiled
 
-DECODERS = ("argmax", "mbr")
-
 
 @dataclass(frozen=True)
 class Decoding:
@@ -17,7 +15,7 @@ class Decoding:
 
     With `confidence`, probabilities of the tree and its arcs, too: exact, among the trees of the parser's class. `beam`
     is how many runs a transition parser keeps: with 1 it is greedy. `k_best` trees are asked for, among those with the
-    sentence's own heads where these are `known`.
+    sentence's own heads where these are `known`. With `tags`, the words' tags, features and lemmas, too.
 
     Example:
         >>> Decoding().ending, Decoding("mbr").ending, Decoding(beam=8).ending
@@ -29,6 +27,7 @@ class Decoding:
     beam: int = 1
     k_best: int = 1
     known: bool = False
+    tags: bool = False
 
     @property
     def of_charts(self) -> list[str]:

@@ -1,7 +1,8 @@
 """The parsers of an ensemble: what each says of a batch (scores, arcs that it believes in, relations), and all do."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,7 +11,8 @@ import numpy as np
 from flax import nnx
 
 from structdep.trees import heads_to_arcs
-from structdep_parser.data.batches import Batch, batches
+from structdep_parser.config import member_folders
+from structdep_parser.data.batches import Batch
 from structdep_parser.data.corpus import rows
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import Shape
@@ -19,8 +21,9 @@ from structdep_parser.parsers.chart_decoding import ChartDecoder
 from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.one_root import best
-from structdep_parser.parsers.prediction import Predictions, Predictor
+from structdep_parser.parsers.prediction import Predictions, Predictor, Tree
 from structdep_parser.parsers.trained_model import TrainedModel
+from structdep_parser.parsers.trained_parser import BEST, TrainedParser, Warn
 
 Scored = tuple[jax.Array, Any]
 """Vectors in context, and a parser's scores."""
@@ -33,12 +36,12 @@ class Member:
         ValueError: its relations stand for lifted arcs.
     """
 
-    def __init__(self, name: str, model: TrainedModel, shapes: Sequence[Shape]) -> None:
+    def __init__(self, name: str, model: TrainedModel, shapes: Sequence[Shape] | None = None) -> None:
         if model.config.pseudo_projective:
             raise ValueError(
                 f"{name} is pseudo-projective: its relations stand for arcs, and cannot be summed with others"
             )
-        self.name, self.model, self.shapes = name, model, shapes
+        self.name, self.model = name, model
         self.predictor = Predictor(model.graph, model.parser.decoder(), model.vocabulary, shapes)
 
         def relations(weights: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
@@ -53,13 +56,13 @@ class Member:
         sums = isinstance(parser, ChartParser) and parser.chart.has_probabilities
         return decoder if sums and isinstance(decoder, ChartDecoder) else None
 
-    def batches(self, sentences: Sequence[Sentence]) -> list[Batch]:
+    def batches(self, sentences: Sequence[Sentence]) -> Iterator[Batch]:
         """The same sentences in the same rows as other members have."""
-        return batches(sentences, self.model.vocabulary, shapes=self.shapes)
+        return self.predictor.batches(sentences)
 
     def scores(self, batch: Batch) -> Scored:
         """What it says of a batch."""
-        states, scores = self.predictor.score(self.model.weights, batch)
+        states, _, scores = self.predictor.score(self.model.weights, batch)
         return states, scores
 
     def heads(self, scores: Any, lengths: jax.Array) -> jax.Array:
@@ -200,3 +203,62 @@ def check_tables(members: Sequence[Member], system: str) -> None:
 
 def _empty(sentences: Sequence[Sentence]) -> Predictions:
     return Predictions([np.zeros(0, np.int32)] * len(sentences), [()] * len(sentences))
+
+
+class JointParser:
+    """Trees with the most heads to be expected, in the mean over several models: see `Ensemble`.
+
+    Args:
+        models: what parses, by name.
+        memory: bytes that finding the trees of a batch may take in any model: sentences that would take more are left
+            to the first, as it parses such sentences alone.
+        warn: is told where that is so.
+
+    Raises:
+        ValueError: models that cannot be summed.
+    """
+
+    def __init__(self, models: Mapping[str, TrainedModel], memory: float, warn: Warn) -> None:
+        self.memory, self.warn = memory, warn
+        self.alone = [TrainedParser(model, memory, warn) for model in models.values()]
+        self.ensemble = Ensemble([Member(name, model) for name, model in models.items()], ["marginals"], None)
+
+    def __call__(self, sentences: Sequence[Sentence], decoding: Decoding = BEST) -> list[list[Tree]]:
+        """The tree of each sentence; ValueError where more than trees is asked for."""
+        if decoding != BEST:
+            options = ", ".join([*decoding.of_charts, *["--beam"] * (decoding.beam != 1), *["--tags"] * decoding.tags])
+            raise ValueError(
+                f"{len(self.alone)} models at once give one tree each sentence, and no {options}: give one model"
+            )
+        found: list[list[Tree]] = [[] for _ in sentences]
+        usual = []
+        for place, sentence in enumerate(sentences):
+            if all(trained_parser.need(sentence, SUMS) <= self.memory for trained_parser in self.alone):
+                usual.append(place)
+            else:
+                self.warn(
+                    f"{sentence.where} has {len(sentence)} words, too many for all models at once: "
+                    "parsed by the first alone (more: --memory)"
+                )
+                (found[place],) = self.alone[0]([sentence])
+        if usual:
+            made = self.ensemble([sentences[place] for place in usual])
+            for place, heads, deprels in zip(usual, made.heads, made.deprels, strict=True):
+                found[place] = [Tree(heads, deprels)]
+        return found
+
+
+SUMS = Decoding("mbr")
+"""What models that parse together do: their marginals take more room than a best tree."""
+
+
+def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
+    """The models in these folders, or of these runs; of a run of several members, theirs.
+
+    Raises:
+        ValueError: one is given twice.
+    """
+    places = [place for folder in folders for place in member_folders(folder) or [folder]]
+    if twice := next((place for number, place in enumerate(places) if place in places[:number]), None):
+        raise ValueError(f"{twice} is given twice: models that parse together count once each")
+    return {str(place): TrainedModel.load(place) for place in places}

@@ -1,4 +1,4 @@
-"""All parsers by name, and what the model, its training and its use need to know of one."""
+"""All parsing algorithms by name, and what the model, its training and its use need to know of one."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import jax
 from flax import nnx
 
+from structdep_parser.choices import PARSERS
 from structdep_parser.config import Config
 from structdep_parser.data.batches import Batch
 from structdep_parser.data.sentences import Heads, Sentence
@@ -13,9 +14,6 @@ from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
 from structdep_parser.parsers.decoding import Cheaper, Decoder, Decoding
 from structdep_parser.parsers.transition_parsers import SYSTEMS, TransitionParser
-
-PARSERS = (*CHARTS, *SYSTEMS)
-LOSSES = ("hinge", "nll")
 
 
 class Targets(Protocol):
@@ -27,7 +25,7 @@ class Targets(Protocol):
         """The same of other trees, in arrays of the same shapes."""
 
 
-class Parser(Protocol):
+class Algorithm(Protocol):
     """How to score sentences, what to train for and by what loss, and how to find trees."""
 
     projective: bool
@@ -61,20 +59,20 @@ class Parser(Protocol):
         """What takes less, if anything does."""
 
 
-def parser_of(config: Config) -> Parser:
+def algorithm_of(config: Config) -> Algorithm:
     """The parser that a configuration asks for.
 
     Raises:
         ValueError: choices that do not go together, with what to write instead.
 
     Example:
-        >>> parser_of(Config(parser="greedy-mh4", positions=3)).projective
+        >>> algorithm_of(Config(parser="greedy-mh4", positions=3)).projective
         False
-        >>> parser_of(Config(parser="eisner", positions=3))  # doctest: +ELLIPSIS
+        >>> algorithm_of(Config(parser="eisner", positions=3))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ValueError: --positions is for greedy-mh4, ...; eisner has none to choose: leave it out
     """
-    parser = _parser(config)
+    parser = _algorithm(config)
     if config.pseudo_projective and not parser.projective:
         raise ValueError(
             f"--pseudo-projective {config.pseudo_projective}: {config.parser} has crossing arcs of its own; "
@@ -84,13 +82,15 @@ def parser_of(config: Config) -> Parser:
 
 
 def check(config: Config, decoding: Decoding) -> None:
-    """Raise ValueError for what does not go together: see `parser_of`, and `Parser.check`."""
-    parser_of(config).check(decoding)
+    """Raise ValueError for what does not go together: see `algorithm_of`, and `Algorithm.check`."""
+    algorithm_of(config).check(decoding)
     _check_members(config, decoding)
     if decoding.k_best < 1:
         raise ValueError(f"--k-best {decoding.k_best}: there is at least 1 tree to ask for")
     if decoding.decoder == "mbr" and decoding.k_best > 1:
         raise ValueError("--k-best with --decode mbr: one tree has the least risk; leave one of them out")
+    if decoding.tags and config.tags == "off":
+        raise ValueError("--tags: this parser was trained with --tags off, and predicts none; leave it out")
     asked = [option for option in decoding.of_charts if option in NOT_LIFTED]
     if config.pseudo_projective and asked:
         raise ValueError(
@@ -112,7 +112,7 @@ def _check_members(config: Config, decoding: Decoding) -> None:
 NOT_LIFTED = ("--confidence", "--k-best", "--constraints")
 
 
-def _parser(config: Config) -> Parser:
+def _algorithm(config: Config) -> Algorithm:
     if config.parser in SYSTEMS:
         return TransitionParser(config.parser, config.positions or 4, config.oracle, config.loss, config.single_root)
     for option in ("positions", "oracle"):

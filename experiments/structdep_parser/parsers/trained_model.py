@@ -4,20 +4,19 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
 from flax import nnx
-from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from structdep_parser.arrays import filled, named
 from structdep_parser.config import Config
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.files import write_whole
 from structdep_parser.nn.model import Model
-from structdep_parser.parsers.registry import Parser, parser_of
+from structdep_parser.parsers.registry import Algorithm, algorithm_of
 
 DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
 FOLDER = "model"
@@ -33,10 +32,10 @@ class TrainedModel:
     weights: Any
 
     @property
-    def parser(self) -> Parser:
-        return parser_of(self.config)
+    def parser(self) -> Algorithm:
+        return algorithm_of(self.config)
 
-    @property
+    @cached_property
     def graph(self) -> nnx.GraphDef[Model]:
         return _abstract(self.config, self.vocabulary)[0]
 
@@ -72,7 +71,10 @@ class TrainedModel:
         content = (folder / WEIGHTS).read_bytes()
         if hashlib.sha256(content).hexdigest() != checksum:
             raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
-        return cls(config, vocabulary, _filled(_abstract(config, vocabulary)[1], load(content), folder / WEIGHTS))
+        graph, shapes = _abstract(config, vocabulary)
+        model = cls(config, vocabulary, filled(shapes, load(content), folder / WEIGHTS))
+        model.__dict__["graph"] = graph  # it is made once
+        return model
 
 
 def _checksum(description: Mapping[str, Any]) -> str:
@@ -97,22 +99,4 @@ def _settled(folder: Path) -> Path:
 
 def _abstract(config: Config, vocabulary: Vocabulary) -> Any:
     """The model's graph, and its state with shapes in the place of arrays."""
-    return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
-
-
-def named(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a model's state by their places in it."""
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(state)}
-
-
-def _filled(state: Any, arrays: Mapping[str, NDArray[Any]], path: Path) -> Any:
-    """The state with these arrays, which have to be its own."""
-
-    def array(name: Any, leaf: Any) -> jax.Array:
-        found = arrays.get(key := jax.tree_util.keystr(name))
-        if found is None or (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
-            came = "is not there" if found is None else f"is {found.dtype}{list(found.shape)}"
-            raise ValueError(f"{path}: {key} {came}, expected {leaf.dtype}{list(leaf.shape)}: of another version")
-        return jax.numpy.asarray(found)
-
-    return jax.tree_util.tree_map_with_path(array, state)
+    return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))

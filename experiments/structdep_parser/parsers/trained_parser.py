@@ -16,6 +16,7 @@ from structdep_parser.parsers.registry import check
 from structdep_parser.parsers.trained_model import TrainedModel
 
 GIB = 2**30
+BEST = Decoding()
 Warn = Callable[[str], None]
 
 
@@ -24,42 +25,42 @@ class TrainedParser:
 
     Args:
         model: what parses.
-        decoding: what is asked for. Known heads stay, and so do relations given with them.
         memory: bytes that finding the trees of a batch may take: sentences that would take more are left to a cheaper
             system, by the same scores.
         warn: is told where the trees are not those of the parser's own system.
-
-    Raises:
-        ValueError: the parser has not what is asked for.
     """
 
-    def __init__(self, model: TrainedModel, decoding: Decoding, memory: float, warn: Warn) -> None:
-        check(model.config, decoding)
-        self.model, self.parser, self.decoding, self.memory, self.warn = model, model.parser, decoding, memory, warn
-        self.usual = Stage(model, self.parser.decoder(), decoding)
+    def __init__(self, model: TrainedModel, memory: float, warn: Warn) -> None:
+        self.model, self.parser, self.memory, self.warn = model, model.parser, memory, warn
+        self.usual = Stage(model, self.parser.decoder())
         cheaper = self.parser.cheaper()
-        self.cheaper = cheaper and Stage(model, cheaper.decoder, decoding, cheaper.tables)
+        self.cheaper = cheaper and Stage(model, cheaper.decoder, cheaper.tables)
         self.stand_in = cheaper.name if cheaper else ""
 
-    def __call__(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
-        """The trees of each sentence, best first: as many as asked for, or as there are; none has impossible heads."""
+    def __call__(self, sentences: Sequence[Sentence], decoding: Decoding = BEST) -> list[list[Tree]]:
+        """The trees of each sentence, best first: as many as asked for, or as there are; none has impossible heads.
+
+        Known heads stay, and so do relations given with them. Raises ValueError where the parser cannot do what is
+        asked for.
+        """
+        check(self.model.config, decoding)
         found: list[list[Tree]] = [[] for _ in sentences]
-        is_long = [self._is_long(sentence) for sentence in sentences]
+        is_long = [self._is_long(sentence, decoding) for sentence in sentences]
         for stage, long in ((self.usual, False), (self.cheaper, True)):
             places = [place for place, other in enumerate(is_long) if other is long]
-            for place, trees in self._parsed(stage, sentences, places):
-                found[place] = [self._finished(sentences[place], tree) for tree in trees]
+            for place, trees in self._parsed(stage, sentences, places, decoding):
+                found[place] = [self._finished(sentences[place], tree, decoding) for tree in trees]
         return found
 
-    def need(self, sentence: Sentence, decoding: Decoding | None = None) -> float:
-        """The bytes that finding its trees takes (by another decoding), where something cheaper could; else 0."""
+    def need(self, sentence: Sentence, decoding: Decoding = BEST) -> float:
+        """The bytes that finding its trees takes, where something cheaper could; else 0."""
         if self.cheaper is None:
             return 0
         shape = next(shape for shape in ladder() if shape.words >= len(sentence))
-        return shape.sentences * self.parser.memory(shape.words, decoding or self.decoding)
+        return shape.sentences * self.parser.memory(shape.words, decoding)
 
-    def _is_long(self, sentence: Sentence) -> bool:
-        need = self.need(sentence)
+    def _is_long(self, sentence: Sentence, decoding: Decoding) -> bool:
+        need = self.need(sentence, decoding)
         if need <= self.memory:
             return False
         self.warn(
@@ -69,14 +70,16 @@ class TrainedParser:
         return True
 
     def _parsed(
-        self, stage: "Stage | None", sentences: Sequence[Sentence], places: Sequence[int]
+        self, stage: "Stage | None", sentences: Sequence[Sentence], places: Sequence[int], decoding: Decoding
     ) -> list[tuple[int, list[Tree]]]:
         """The trees of the sentences at these places; those outside the class where known heads ask for them."""
         if stage is None or not places:
             return []
-        found = dict(zip(places, stage.usual([sentences[place] for place in places]), strict=True))
+        found = dict(zip(places, stage.usual([sentences[place] for place in places], decoding), strict=True))
         if outside := [place for place, trees in found.items() if not trees]:
-            for place, trees in zip(outside, stage.wider([sentences[place] for place in outside]), strict=True):
+            for place, trees in zip(
+                outside, stage.wider([sentences[place] for place in outside], decoding), strict=True
+            ):
                 found[place] = trees
                 if trees:
                     self.warn(
@@ -85,11 +88,11 @@ class TrainedParser:
                     )
         return list(found.items())
 
-    def _finished(self, sentence: Sentence, tree: Tree) -> Tree:
+    def _finished(self, sentence: Sentence, tree: Tree, decoding: Decoding) -> Tree:
         if self.model.config.pseudo_projective:
             (heads,), (deprels,) = decoded([tree.heads], [tree.deprels], self.model.config.pseudo_projective)
             return tree._replace(heads=heads, deprels=deprels)
-        if not self.decoding.known:
+        if not decoding.known:
             return tree
         given = zip(sentence.heads.tolist(), sentence.deprels, tree.deprels, strict=True)
         return tree._replace(deprels=tuple(own if head >= 0 and own != "_" else new for head, own, new in given))
@@ -98,21 +101,19 @@ class TrainedParser:
 class Stage:
     """One way of finding trees, with the way out where it has none."""
 
-    def __init__(
-        self, model: TrainedModel, decoder: Decoder, decoding: Decoding, tables: frozenset[str] | None = None
-    ) -> None:
-        self.model, self.decoder, self.decoding, self.tables = model, decoder, decoding, tables
+    def __init__(self, model: TrainedModel, decoder: Decoder, tables: frozenset[str] | None = None) -> None:
+        self.model, self.decoder, self.tables = model, decoder, tables
 
-    def usual(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
+    def usual(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
         """Trees of the decoder's class; none where it has none with the known heads."""
-        return self._trees(self._usual, sentences)
+        return self._trees(self._usual, sentences, decoding)
 
-    def wider(self, sentences: Sequence[Sentence]) -> list[list[Tree]]:
+    def wider(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
         """Trees of any class."""
-        return self._trees(self._wider, sentences)
+        return self._trees(self._wider, sentences, decoding)
 
-    def _trees(self, predictor: Predictor, sentences: Sequence[Sentence]) -> list[list[Tree]]:
-        found = predictor.trees(self.model.weights, sentences, self.decoding)
+    def _trees(self, predictor: Predictor, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
+        found = predictor.trees(self.model.weights, sentences, decoding)
         return [[tree for tree in trees if np.all(tree.heads >= 0)] for trees in found]
 
     @cached_property
@@ -128,4 +129,4 @@ class Stage:
         def select(scores: Any) -> Any:
             return scores if self.tables is None else {name: scores[name] for name in self.tables}
 
-        return Predictor(self.model.graph, decoder, self.model.vocabulary, ladder(), select)
+        return Predictor(self.model.graph, decoder, self.model.vocabulary, select=select)

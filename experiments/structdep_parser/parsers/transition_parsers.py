@@ -10,6 +10,7 @@ from flax import nnx
 
 from structdep import transitions as tr
 from structdep.trees.classes import System
+from structdep_parser.choices import POSITIONS
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import nearest_trees
 from structdep_parser.data.sentences import Heads, Sentence
@@ -29,8 +30,6 @@ SYSTEMS = {
 }
 DYNAMIC = ("greedy-mh3", "greedy-eager", "swap-hybrid")
 """The parsers whose systems have dynamic oracles (static in swaps)."""
-POSITIONS = {2: ("s0", "b0"), 3: ("s1", "s0", "b0"), 4: ("s2", "s1", "s0", "b0")}
-"""What the scorer sees, by the number of vectors."""
 CLASSES: dict[str, System] = {"projective": EISNER, "MH_4": MH4, "single-root": ALL, "all": ALL}
 LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": tr.losses.hinge, "nll": tr.losses.nll}
 

@@ -19,13 +19,13 @@ from structdep_parser.data.treebank import Sentence, Treebank, write_predictions
 from structdep_parser.evaluation.calibration import Calibration, calibration, draw
 from structdep_parser.evaluation.page import write_page
 from structdep_parser.evaluation.report import Report, Training
-from structdep_parser.evaluation.scores import Evaluation, evaluate
+from structdep_parser.evaluation.scores import Evaluation, evaluate, tag_accuracies
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions, Predictor
-from structdep_parser.parsers.registry import check, parser_of
-from structdep_parser.parsers.tagging import Tagger, accuracies
+from structdep_parser.parsers.registry import algorithm_of, check
 from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
 from structdep_parser.training.devices import Devices, agreed
+from structdep_parser.training.run_treebank import keep_files
 from structdep_parser.training.runs import Run
 from structdep_parser.training.trainer import Epoch, State, Trainer, epochs
 from structdep_parser.training.warm_start import warm_started
@@ -46,11 +46,12 @@ class Experiment:
     ) -> None:
         self.console = console or plain()
         self.config = config = replace(config, treebank=treebank.checksum)
-        self.parser = parser_of(config)
+        self.parser = algorithm_of(config)
         self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
         if config.init_from and not Path(folder).is_dir():
             TrainedModel.load(Path(config.init_from))  # a name that is wrong leaves no folder of this configuration
         self.run = Run(folder, config)
+        keep_files(treebank, self.run.folder)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
         if config.init_from and not self.run.has_begun:
             start = TrainedModel.load(Path(config.init_from))
@@ -58,7 +59,6 @@ class Experiment:
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
         self.predictor = Predictor(self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes)
-        self.tagger = Tagger(self.trainer.graph, self.corpus.vocabulary, shapes)
 
     @property
     def _evaluated(self) -> list[str]:
@@ -130,19 +130,20 @@ class Experiment:
         check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
         TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
-        step, predictor = self.trainer.step, self.predictor
+        predictor, steps = self.predictor, (self.trainer.gradient, self.trainer.update)
         evaluations: dict[str, Evaluation] = {}
         calibrations: dict[str, Calibration] = {}
-        seconds = {"training": {"compiling": step.seconds, "steps": step.spent}, "evaluation": {}}
+        compiling, spent = (sum(getattr(step, name) for step in steps) for name in ("seconds", "spent"))
+        seconds = {"training": {"compiling": compiling, "steps": spent}, "evaluation": {}}
         for split in self._evaluated:
             scoring, spent = predictor.scoring, predictor.decoding
-            predictions = self._predict(state, split, decoding)
+            predictions = self._predict(state, split, replace(decoding, tags=self.config.tags != "off"))
             seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - spent}
-            evaluations[split] = replace(
-                evaluate(self.corpus.splits[split], predictions), tags=self._tags(state, split)
-            )
+            sentences = self.corpus.splits[split]
+            tags = tag_accuracies(sentences, predictions.tags) if predictions.tags else {}
+            evaluations[split] = replace(evaluate(sentences, predictions), tags=tags)
             if decoding.confidence:
-                calibrations[split] = calibration(self.corpus.splits[split], predictions)
+                calibrations[split] = calibration(sentences, predictions)
         seconds["evaluation"] = {"compiling": predictor.compiling}
         log = self.run.log()
         speed = float(np.median([entry["sentences_per_second"] for entry in log]))
@@ -153,13 +154,6 @@ class Experiment:
         if calibrations:
             draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
         return report
-
-    def _tags(self, state: State, split: str) -> dict[str, float]:
-        """How well tags are predicted, if they are."""
-        if self.config.tags == "off":
-            return {}
-        sentences = self.corpus.splits[split]
-        return accuracies(sentences, self.tagger(state.average, sentences))
 
     def _predict(self, state: State, split: str, decoding: Decoding) -> Predictions:
         """Parse a split, and write its trees."""

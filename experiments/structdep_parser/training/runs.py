@@ -1,31 +1,27 @@
-"""A run's folder: its configuration, log and checkpoints, so that a run that was killed goes on where it was."""
+"""A run's folder: its configuration, log and checkpoints, from which an interrupted run resumes."""
 
 import io
 import json
-import logging
-import re
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 from filelock import FileLock, Timeout
-from orbax.checkpoint import checkpoint_managers
 
+from structdep_parser.arrays import read_arrays, write_arrays
 from structdep_parser.config import Config
 from structdep_parser.data.sentences import Heads
 from structdep_parser.files import write_whole
-from structdep_parser.training.checksums import Checksums
 from structdep_parser.training.trainer import State
 
 
 class Run:
-    """`folder`/{config.json, log.jsonl, checkpoints/, checksums.json, trees.npz}; made where it is not there.
+    """`folder`/{config.json, log.jsonl, checkpoints/, trees.npz}; made where it is not there.
 
     Raises:
         ValueError: the folder holds a run of another configuration; by `last` and `best`, a checkpoint is damaged.
@@ -34,19 +30,8 @@ class Run:
     def __init__(self, folder: str | Path, config: Config) -> None:
         self.folder = Path(folder).resolve()
         write_config(self.folder, config)
-        self.checksums = Checksums(self.folder / "checksums.json", self.folder / "checkpoints")
-        options = ocp.CheckpointManagerOptions(
-            best_fn=_uas,
-            preservation_policy=checkpoint_managers.AnyPreservationPolicy(
-                [checkpoint_managers.LatestN(1), checkpoint_managers.BestN(get_metric_fn=_uas, n=1)]
-            ),
-            enable_async_checkpointing=False,
-            create=False,
-            # The first process of a run has its folder for itself.
-            multiprocessing_options=ocp.options.MultiprocessingOptions(primary_host=0, active_processes={0}),
-        )
-        (self.folder / "checkpoints").mkdir(exist_ok=True)
-        self.checkpoints = ocp.CheckpointManager(self.folder / "checkpoints", options=options)
+        self.checkpoints = self.folder / "checkpoints"
+        self.checkpoints.mkdir(exist_ok=True)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -62,11 +47,11 @@ class Run:
     @property
     def has_begun(self) -> bool:
         """Whether an epoch has been saved."""
-        return self.checkpoints.latest_step() is not None
+        return bool(self._epochs())
 
     def last(self, template: State) -> tuple[int, State]:
         """The last epoch that was saved, with its state; else 0 and `template`. Log lines behind it are dropped."""
-        epoch = self.checkpoints.latest_step() or 0
+        epoch = max(self._epochs(), default=0)
         if epoch and epoch not in [entry["epoch"] for entry in self.log()]:
             raise ValueError(f"{self.folder / 'log.jsonl'} has no line of epoch {epoch}, which was saved: {ANEW}")
         self._write_log([entry for entry in self.log() if entry["epoch"] <= epoch])
@@ -74,32 +59,28 @@ class Run:
 
     def best(self, template: State) -> tuple[int, State]:
         """The epoch with the highest UAS on dev, and its state."""
-        epoch = self.checkpoints.best_step()
-        if epoch is None:
+        saved = self._epochs()
+        if not saved:
             raise ValueError(f"no checkpoint in {self.folder}: train for an epoch at least")
-        scores = {entry["epoch"]: entry["uas"] for entry in self.log()}
-        if scores and scores.get(epoch, 0) < max(scores.values()):
-            lost = max(scores, key=lambda number: scores[number])
-            raise ValueError(f"{self.folder / 'checkpoints'} lacks epoch {lost}, the best of the log: {ANEW}")
+        epoch = _best(self.log())
+        if epoch not in saved:
+            raise ValueError(f"{self.checkpoints} lacks epoch {epoch}, the best of the log: {ANEW}")
         return epoch, self._restore(epoch, template)
 
     def save(self, epoch: int, state: State, entry: dict[str, Any]) -> None:
         """Log an evaluation and save the state; only the last and the best are kept. OSError where there is no room."""
         self._write_log([*self.log(), {"epoch": epoch, **entry}])
-        self.checksums.forget(str(epoch))
+        path = self._path(epoch)
         try:
             _check_room(self.folder, state)
-            with _quietly():
-                # Of arrays of jax, orbax expects that all processes save them.
-                args = ocp.args.StandardSave(jax.tree.map(np.asarray, state))
-                self.checkpoints.save(epoch, args=args, metrics={"uas": entry["uas"]})
-        except (OSError, ValueError) as error:
-            place = self.folder / "checkpoints" / str(epoch)
+            write_arrays(path, state)
+        except OSError as error:
             raise OSError(
-                f"the checkpoint {place} cannot be written ({_reason(error)}): when this is mended, the same command "
-                "goes on from the one before"
+                f"the checkpoint {path} cannot be written ({error.strerror or error}): when this is mended, the same "
+                "command resumes from the one before"
             ) from None
-        self.checksums.add(str(epoch))
+        for other in self._epochs() - {epoch, _best(self.log())}:
+            self._path(other).unlink()
 
     def log(self) -> list[dict[str, Any]]:
         """An entry for each evaluation so far."""
@@ -120,24 +101,35 @@ class Run:
         write_whole(self.folder / "trees.npz", content.getvalue())
 
     def _restore(self, epoch: int, template: State) -> State:
-        place = self.folder / "checkpoints" / str(epoch)
-        remedy = REMEDY if epoch == self.checkpoints.latest_step() else ANEW
-        if self.checksums.is_damaged(str(epoch)):
-            raise ValueError(f"the checkpoint {place} is damaged: {remedy}")
+        path = self._path(epoch)
         try:
-            with _quietly():
-                wanted = jax.tree.map(lambda leaf: np.empty(leaf.shape, leaf.dtype), template)
-                state: State = self.checkpoints.restore(epoch, args=ocp.args.StandardRestore(wanted))
-        except Exception as error:  # orbax has errors of its own for each way in which files can be wrong
-            raise ValueError(f"the checkpoint {place} cannot be read ({_reason(error)}): {remedy}") from None
+            state: State = read_arrays(path, template)
+        except (OSError, ValueError) as error:
+            remedy = REMEDY if epoch == max(self._epochs()) else ANEW
+            raise ValueError(f"the checkpoint {path} cannot be read ({error}): {remedy}") from None
         return state
+
+    def _path(self, epoch: int) -> Path:
+        return self.checkpoints / f"{epoch}.safetensors"
+
+    def _epochs(self) -> set[int]:
+        """Those that are saved; ValueError for checkpoints of an earlier version."""
+        if earlier := next((path for path in self.checkpoints.iterdir() if path.is_dir()), None):
+            raise ValueError(f"{earlier} is a checkpoint of an earlier version: {ANEW}; its model/ still loads")
+        return {int(path.stem) for path in self.checkpoints.glob("*.safetensors") if path.stem.isdigit()}
 
     def _write_log(self, entries: list[dict[str, Any]]) -> None:
         write_whole(self.folder / "log.jsonl", "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
-REMEDY = "delete it, and the same command goes on from the one before, or from the beginning"
-ANEW = "delete checkpoints/, and the same command trains anew"
+REMEDY = "delete it, and the same command resumes from the one before, or from the beginning"
+ANEW = "delete checkpoints/, and the same command trains again"
+
+
+def _best(log: Sequence[dict[str, Any]]) -> int:
+    """The epoch of the highest UAS, of equals the first."""
+    best: int = max(log, key=lambda entry: entry["uas"])["epoch"]
+    return best
 
 
 def _check_room(folder: Path, state: State) -> None:
@@ -149,27 +141,6 @@ def _check_room(folder: Path, state: State) -> None:
 
 ROOM_BESIDES = 1_000_000
 """Bytes for what describes a checkpoint's arrays."""
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the tracebacks that orbax writes of errors that it raises as well."""
-    logger = logging.getLogger("absl")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
-def _reason(error: Exception) -> str:
-    """The last of the causes in tensorstore's messages, which begin with the outermost."""
-    return re.sub(r"\s*\[.*", "", str(error).split("\n")[0]).split(": ")[-1]
-
-
-def _uas(metrics: dict[str, float]) -> float:
-    return metrics["uas"]
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:

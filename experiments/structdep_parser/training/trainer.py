@@ -18,7 +18,7 @@ from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
-from structdep_parser.parsers.registry import Parser, Targets
+from structdep_parser.parsers.registry import Algorithm, Targets
 from structdep_parser.training.devices import Devices
 
 Advance = Callable[[int, int, float], None]
@@ -34,6 +34,30 @@ class State(NamedTuple):
     optimizer: Any
 
 
+class Schedule(NamedTuple):
+    """A learning rate that rises linearly, then falls as a cosine to zero; an argument of the compiled update.
+
+    Example:
+        >>> schedule = Schedule.of(Config(learning_rate=1.0, warm_up=0.1), 100)
+        >>> [round(float(schedule.rate(step)), 3) for step in (0, 5, 10, 55, 100)]
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+
+    peak: np.float32
+    warm_up: np.float32
+    steps: np.float32
+
+    @classmethod
+    def of(cls, config: Config, steps: int) -> "Schedule":
+        warm_up = max(1, round(config.warm_up * steps))
+        return cls(*map(np.float32, (config.learning_rate, warm_up, max(steps, warm_up + 1))))
+
+    def rate(self, step: Any) -> jax.Array:
+        """Of a step, counted from 0."""
+        share = jnp.clip((step - self.warm_up) / (self.steps - self.warm_up), 0, 1)
+        return self.peak * jnp.minimum(step / self.warm_up, (1 + jnp.cos(jnp.pi * share)) / 2)
+
+
 class Epoch(NamedTuple):
     """What an epoch came to; `seconds` include those of compiling."""
 
@@ -46,7 +70,7 @@ class Trainer:
     """Makes the first state, and trains it epoch by epoch, on one device or on several with the same result."""
 
     def __init__(
-        self, config: Config, corpus: Corpus, parser: Parser, trees: Heads, devices: Devices | None = None
+        self, config: Config, corpus: Corpus, parser: Algorithm, trees: Heads, devices: Devices | None = None
     ) -> None:
         self.devices = devices or Devices()
         self.config, self.corpus = config, corpus
@@ -54,9 +78,12 @@ class Trainer:
         self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
-        self.optimizer = optimizer(config, config.epochs * len(self.material(0)[0]))
+        self.optimizer = optimizer(config)
+        self.schedule = Schedule.of(config, config.epochs * len(self.material(0)[0]))
         self.key = jax.random.key(config.seed, impl="rbg")
-        self.step = Compiled(self._step, donate_argnums=0, out_shardings=self.devices.everywhere)
+        # Only the gradient's program depends on the shapes of batches.
+        self.gradient = Compiled(self._gradient, out_shardings=self.devices.everywhere)
+        self.update = Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere)
 
     def start(self) -> State:
         """The state before the first step."""
@@ -89,30 +116,34 @@ class Trainer:
         batch = filled(batch, len(self.devices))
         batch, target = self.devices.shared((batch, targets(batch)))
         with jax.set_mesh(self.devices.mesh):
-            state, loss = self.step(state, batch, target, self.key)
-        return state, loss
+            loss, gradient = self.gradient(state.parameters, state.step, batch, target, self.key)
+            return self.update(state, gradient, self.schedule), loss
 
-    def _step(self, state: State, batch: Batch, target: Any, key: jax.Array) -> tuple[State, jax.Array]:
-        key = jax.random.fold_in(key, state.step)
+    def _gradient(
+        self, parameters: Any, step: jax.Array, batch: Batch, target: Any, key: jax.Array
+    ) -> tuple[jax.Array, Any]:
+        key = jax.random.fold_in(key, step)
 
-        def loss(parameters: Any) -> jax.Array:
-            return nnx.merge(self.graph, parameters).loss(batch, target, nnx.Rngs(dropout=key))
+        def loss(own: Any) -> jax.Array:
+            return nnx.merge(self.graph, own).loss(batch, target, nnx.Rngs(dropout=key))
 
-        value, gradient = jax.value_and_grad(loss)(state.parameters)
+        return jax.value_and_grad(loss)(parameters)
+
+    def _update(self, state: State, gradient: Any, schedule: Schedule) -> State:
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)
+        rate = schedule.rate(state.step)
+        updates = jax.tree.map(lambda update: -rate * update, updates)
         parameters = optax.apply_updates(state.parameters, updates)
         # Early steps count for little: the average forgets the first weights as fast as it has seen others.
         decay = jnp.minimum(self.config.average, (1 + state.step) / (10 + state.step))
         average = optax.incremental_update(parameters, state.average, 1 - decay)
-        return State(state.step + 1, parameters, average, optimizer), value
+        return State(state.step + 1, parameters, average, optimizer)
 
 
-def optimizer(config: Config, steps: int) -> optax.GradientTransformation:
-    """Adam with decoupled weight decay and clipping; the rate rises linearly, then falls as a cosine to zero."""
-    warm_up = max(1, round(config.warm_up * steps))
-    rate = optax.warmup_cosine_decay_schedule(0.0, config.learning_rate, warm_up, max(steps, warm_up + 1))
-    adam = optax.adamw(rate, b1=0.9, b2=config.beta2, weight_decay=config.weight_decay)
-    return optax.chain(optax.clip_by_global_norm(config.clip), adam)
+def optimizer(config: Config) -> optax.GradientTransformation:
+    """Adam with decoupled weight decay and clipping, for a learning rate of -1."""
+    adam = optax.scale_by_adam(b1=0.9, b2=config.beta2)
+    return optax.chain(optax.clip_by_global_norm(config.clip), adam, optax.add_decayed_weights(config.weight_decay))
 
 
 def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:

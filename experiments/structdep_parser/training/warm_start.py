@@ -5,9 +5,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.data.vocabulary import Vocabulary
-from structdep_parser.parsers.trained_model import TrainedModel, named
+from structdep_parser.parsers.trained_model import TrainedModel
 
 SIZES = ("word_vectors", "character_vectors", "character_states", "states")
 """What the encoder's arrays have their shapes from."""

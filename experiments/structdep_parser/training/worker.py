@@ -5,7 +5,7 @@ from dataclasses import replace
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.treebank import Treebank
-from structdep_parser.parsers.registry import parser_of
+from structdep_parser.parsers.registry import algorithm_of
 from structdep_parser.training.devices import Devices, agreed
 from structdep_parser.training.trainer import Trainer, epochs
 
@@ -13,7 +13,7 @@ from structdep_parser.training.trainer import Trainer, epochs
 def train_as_worker(config: Config, treebank: Treebank, devices: Devices) -> None:
     """Train as long as the first process does, from the state that it has (`Experiment.train`)."""
     config = replace(config, treebank=treebank.checksum)
-    parser = parser_of(config)
+    parser = algorithm_of(config)
     corpus = Corpus.of(treebank, config, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(config, corpus, parser, trees, devices)
