@@ -40,16 +40,17 @@ Peer = Callable[[Scores], Mapping[str, Work]]
 
 
 def ours(scores: Scores) -> Mapping[str, Work]:
-    result = {}
-    both = {"arc": jnp.asarray(scores), "sibling": jnp.asarray(sibling_scores(scores))}
-    for of, system, given in (("", EISNER, both["arc"]), ("siblings, ", SIBLINGS, both)):
-        work: dict[str, Callable[[Any], Any]] = {
-            "log-partition": lambda s, system=system: sd.inside(system, s, semiring=sd.LogSum),
-            "marginals": lambda s, system=system: sd.marginals(system, s),
-            "argmax": lambda s, system=system: sd.argmax(system, s),
-        }
-        result |= {of + name: Work(compiled(one, given)[0], _arcs) for name, one in work.items()}
-    return result
+    both: dict[str, jax.Array] = {"arc": jnp.asarray(scores), "sibling": jnp.asarray(sibling_scores(scores))}
+    return _ours("", EISNER, both["arc"]) | _ours("siblings, ", SIBLINGS, both)
+
+
+def _ours(of: str, system: sd.DeductionSystem, given: Any) -> dict[str, Work]:
+    work: dict[str, Callable[[Any], Any]] = {
+        "log-partition": lambda s: sd.inside(system, s, semiring=sd.LogSum),
+        "marginals": lambda s: sd.marginals(system, s),
+        "argmax": lambda s: sd.argmax(system, s),
+    }
+    return {of + name: Work(compiled(one, given)[0], _arcs) for name, one in work.items()}
 
 
 def _arcs(result: Any) -> Any:
@@ -114,17 +115,15 @@ def supar(scores: Scores) -> Mapping[str, Work]:
     def arcs(marginals: Any) -> Any:
         return (marginals[0] if isinstance(marginals, tuple) else marginals).detach().numpy().swapaxes(1, 2)
 
-    result = {}
-    for of, crf in (
-        ("", lambda: DependencyCRF(given, lengths, multiroot=True)),
-        ("siblings, ", lambda: Dependency2oCRF((given, siblings), lengths, multiroot=True)),
-    ):
-        result |= {
-            f"{of}log-partition": Work(lambda crf=crf: crf().log_partition.detach()),
-            f"{of}marginals": Work(lambda crf=crf: crf().marginals, arcs),
-            f"{of}argmax": Work(lambda crf=crf: crf().argmax, lambda heads: heads.numpy()[:, 1:]),
+    def works(of: str, crf: Callable[[], Any]) -> dict[str, Work]:
+        return {
+            f"{of}log-partition": Work(lambda: crf().log_partition.detach()),
+            f"{of}marginals": Work(lambda: crf().marginals, arcs),
+            f"{of}argmax": Work(lambda: crf().argmax, lambda heads: heads.numpy()[:, 1:]),
         }
-    return result
+
+    first = works("", lambda: DependencyCRF(given, lengths, multiroot=True))
+    return first | works("siblings, ", lambda: Dependency2oCRF((given, siblings), lengths, multiroot=True))
 
 
 PEERS: dict[str, Peer] = {"torch_struct": torch_struct, "supar": supar}
@@ -150,7 +149,7 @@ def main() -> None:
     for words in options.words:
         for name, times in measure(peers, words, options.batch, options.rounds).items():
             own, *others = (min(of_batches) for of_batches in times)
-            cells = [f"{other:.3g} | {other / own:.1f}" for other in others]
+            cells = ["- | -" if math.isnan(other) else f"{other:.3g} | {other / own:.1f}" for other in others]
             print(f"| {name} | {words} | {own:.3g} | {' | '.join(cells)} |", flush=True)
 
 
