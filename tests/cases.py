@@ -17,6 +17,14 @@ Tables = dict[str, NDArray[np.float32]]
 
 
 SLOW = (
+    "arc_standard_transitions",
+    "arc_standard_trees",
+    "arc_standard_trees_transitions",
+    "arc_eager_transitions",
+    "arc_eager_trees",
+    "arc_eager_trees_transitions",
+    "arc_hybrid_trees_transitions",
+    "mh3_transitions",
     "eisner_siblings_single_root",
     "eisner_grandparents",
     "eisner_grandparents_single_root",
