@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 
 
 SOURCES = Path(library.__file__).parent
+collect_ignore = [] if find_spec("torch") else ["structdep/torch.py"]
 
 
 def pytest_configure() -> None:

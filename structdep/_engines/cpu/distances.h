@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <vector>
 
-#include "nest.h"
+#include "loops.h"
 
 namespace structdep {
 
 // Least distances between slots, and which slots have a node.
-class Known {
+class Distances {
  public:
   // The root, the last node, and these in order between them.
-  explicit Known(const std::vector<int>& slots) {
+  explicit Distances(const std::vector<int>& slots) {
     for (auto& row : least_) std::fill_n(row, kSlots, -kFar);
     for (int slot = 0; slot < kSlots; ++slot) demand(slot, slot, 0);
     bind(kRoot), bind(kLast);
@@ -25,7 +25,7 @@ class Known {
   bool is_bound(int slot) const { return 0 <= slot && slot < kSlots && bound_[slot]; }
 
   void demand(int start, int end, int least) { least_[start][end] = std::max(least_[start][end], least); }
-  void demand(const Place& start, const Place& end, int least = 0) {
+  void demand(const Position& start, const Position& end, int least = 0) {
     demand(start.slot, end.slot, least + start.shift - end.shift);
   }
   void close() {
@@ -43,7 +43,7 @@ class Known {
   }
 
   // Whether one place lies at least so far behind another. Distances are closed.
-  bool has(const Place& start, const Place& end, int least = 0) const {
+  bool has(const Position& start, const Position& end, int least = 0) const {
     return least_[start.slot][end.slot] >= least + start.shift - end.shift;
   }
 
