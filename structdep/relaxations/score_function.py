@@ -50,10 +50,9 @@ def score_function(
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
         >>> attached_to_root = lambda heads: (heads == 0).sum(-1)
-        >>> sd.relaxations.score_function(
-        ...     sd.charts.eisner(), jnp.zeros((3, 3)), attached_to_root, jax.random.key(0), k_best=3
-        ... )
-        Array(1.3333334, dtype=float32)
+        >>> scores, key = jnp.zeros((3, 3)), jax.random.key(0)
+        >>> round(float(sd.relaxations.score_function(sd.charts.eisner(), scores, attached_to_root, key, k_best=3)), 4)
+        1.3333
     """
     if samples < 2:
         raise ValueError(f"samples is {samples}: the mean loss of the other samples needs at least 2")

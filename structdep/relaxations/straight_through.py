@@ -67,9 +67,9 @@ def spigot(
         >>> import jax, jax.numpy as jnp, structdep as sd
         >>> weights = jnp.zeros((3, 3)).at[2, 1].set(0.5)
         >>> jax.grad(lambda s: (weights * sd.relaxations.spigot(sd.charts.eisner(), s)).sum())(weights)
-        Array([[ 0.        , -0.16666667,  0.        ],
-               [ 0.        ,  0.        ,  0.        ],
-               [ 0.        ,  0.16666667,  0.        ]], dtype=float32)
+        Array([[ 0.  , -0.25,  0.  ],
+               [ 0.  ,  0.  ,  0.  ],
+               [ 0.  ,  0.25,  0.  ]], dtype=float32)
     """
     return _spigot(Trees(system, lengths, constraints, single_root), step, as_scores(scores))
 
@@ -112,8 +112,8 @@ def blackbox(
         >>> import jax, jax.numpy as jnp, structdep as sd
         >>> scores = jnp.zeros((3, 3)).at[2, 1].set(1.0)
         >>> jax.grad(lambda s: sd.relaxations.blackbox(sd.charts.eisner(), s, strength=4.0)[2, 1])(scores)
-        Array([[ 0.  , -0.25,  0.  ],
-               [ 0.  ,  0.  ,  0.  ],
+        Array([[ 0.  , -0.25,  0.25],
+               [ 0.  ,  0.  , -0.25],
                [ 0.  ,  0.25,  0.  ]], dtype=float32)
     """
     return _blackbox(Trees(system, lengths, constraints, single_root), strength, as_scores(scores))
