@@ -32,7 +32,7 @@ class Estimator(NamedTuple):
 
     def loss(self, model: LatentTreeModel, batch: Expressions, key: jax.Array) -> jax.Array:
         """The mean over expressions, with gradients for scores."""
-        scores = model.scores(batch.tokens, batch.lengths)
+        scores = model.scorer(batch.tokens, batch.lengths)
         if not self.is_sampled:
             return cross_entropy(model, batch, self.arcs(scores, batch, key)).mean()
 
