@@ -52,7 +52,8 @@ def true_arcs(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Arra
 
 
 def uniform(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.marginals(SYSTEM, jnp.where(jnp.isfinite(scores), 0, scores), batch.lengths)
+    constant = jax.lax.stop_gradient(scores)
+    return relaxations.marginals(SYSTEM, jnp.where(jnp.isfinite(constant), 0, constant), batch.lengths)
 
 
 def best(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
