@@ -58,8 +58,9 @@ def draw_sentence(panel: Axes, arcs: NDArray[np.float32]) -> None:
     for head, dependent in np.argwhere(arcs > 0.01).tolist():
         value, width = min(1.0, float(arcs[head, dependent])), abs(head - dependent)
         middle, color = (head + dependent) / 2, "C0" if head < dependent else "C1"
-        style = {"color": color, "linewidth": 0.3 + 2 * value, "alpha": 0.15 + 0.85 * value}
-        panel.add_patch(Arc((middle, 0), width, 2 * width**0.7, theta1=0, theta2=180, **style))
+        half = Arc((middle, 0), width, 2 * width**0.7, theta1=0, theta2=180, color=color)
+        half.set(linewidth=0.3 + 2 * value, alpha=0.15 + 0.85 * value)
+        panel.add_patch(half)
     panel.set(xlim=(-0.5, len(WORDS) - 0.5), ylim=(-0.1, 3.6), xticks=range(len(WORDS)), yticks=[])
     panel.set_xticklabels(WORDS, fontsize=7)
     panel.tick_params(length=0)
