@@ -29,10 +29,14 @@ ROWS = ""
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths."""
+    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths.
+
+    With `lanes`, the size of the batch, grids have the anchoring end and the batch as one axis.
+    """
 
     widest: int
     block: int
+    lanes: int = 1
 
     @property
     def nodes(self) -> int:
@@ -124,7 +128,7 @@ class Grid:
             return self.rows
         if self._outside(name):
             return self.layout.nodes - self.lo + 1
-        return self.layout.nodes - self.lo if name == self.start else self.hi + 1
+        return (self.layout.nodes - self.lo) * self.layout.lanes if name == self.start else self.hi + 1
 
     def _outside(self, name: str) -> bool:
         """Whether a position lies outside of the conclusion's span."""
@@ -159,7 +163,8 @@ class Grid:
         several = len(set(rows)) > 1
         dims = [Dim(min(rows), 0, len(rows) if several else 1, self.axes.index(ROWS) if several else None)]
         dims += [self._dim(side, *pair) for pair in others]
-        dims.append(Dim(0, int(side == "R"), self.size(self.start), self.axes.index(self.start)))
+        slope = self.layout.lanes if side == "R" else 0
+        dims.append(Dim(0, slope, self.size(self.start), self.axes.index(self.start)))
         return View(key, tuple(dims), len(self.axes), tuple(rows))
 
     def _dim(self, side: str, position: Position, outside: bool) -> Dim:

@@ -89,4 +89,4 @@ def goal_value(
         summed = summed_variables(plan.goal.conclusion, term)
         at = over_splits(summed, layout, ends)
         products.append(([reduce(semiring.times, [value(atom, at) for atom in term])], len(summed)))
-    return semiring.fold(lambda: products)
+    return semiring.fold(products)

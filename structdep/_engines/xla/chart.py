@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -34,9 +35,24 @@ from cotangents of the charts to those of the skewed scores."""
 def by_xla(
     made: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays
 ) -> tuple[Arrays, Callable[[Arrays], Arrays]]:
-    """See `Fill`."""
-    charts = fill(made, layout, tables, charts, semiring)
-    return charts, lambda cotangents: sweep(made, layout, tables, charts, cotangents, semiring)
+    """See `Fill`. Loops over the anchoring end and the batch as one axis are long also in small batches."""
+    axes = {key: len(atom.positions) for key, atom in made.charts.items()} | {key: len(key) - 3 for key in tables}
+    lanes = jax.tree.leaves(charts)[0].shape[len(made.charts[next(iter(charts))].positions) + 1]
+    shapes = {key: jax.tree.map(jnp.shape, array) for key, array in (tables | charts).items()}
+
+    def merged(arrays: Arrays) -> Arrays:
+        def of_leaf(leaf: jax.Array, axis: int) -> jax.Array:
+            return leaf.reshape(*leaf.shape[:axis], -1, *leaf.shape[axis + 2 :])
+
+        return {key: jax.tree.map(partial(of_leaf, axis=axes[key]), array) for key, array in arrays.items()}
+
+    def split(arrays: Arrays) -> Arrays:
+        return {key: jax.tree.map(jnp.reshape, array, shapes[key]) for key, array in arrays.items()}
+
+    layout = replace(layout, lanes=lanes)
+    rows = merged(tables)
+    filled = fill(made, layout, rows, merged(charts), semiring)
+    return split(filled), lambda cotangents: split(sweep(made, layout, rows, filled, merged(cotangents), semiring))
 
 
 def run_chart(system: DeductionSystem, request: Request, arguments: Arguments, fill: Fill) -> tuple[Any, Arrays]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from itertools import chain, product
 from math import prod
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from structdep._engines.xla.cells import Bindings, chart_value, over_splits, table_value
 from structdep._engines.xla.steps import Arrays
@@ -22,11 +23,8 @@ from structdep._lowering.rewriting import summed_variables
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.deduction.widths import width_of_axiom
 from structdep.semirings import KBest, MaxPlus, Semiring
-from structdep.semirings.numerics import apart, first_true
 
 GOAL = "goal"
-WINDOW = 128
-"""Rows whose semiring sum is one piece of work."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,8 @@ class Choices:
             if keys is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
                 noise = jax.vmap(lambda key: jax.random.gumbel(key, every.shape[:1], every.dtype), out_axes=1)(keys)
                 every, semiring = every + noise, MaxPlus()
-            flat = first_true(every == _best(every, semiring))
+            best = lax.optimization_barrier(semiring.fold([([every], 1)]))
+            flat = jnp.argmax(every == best, axis=0)
         starts = np.cumsum([0, *map(len, values.values())])
         which = (flat >= starts[1:-1, None]).sum(0)
         split = flat - jnp.asarray(starts)[which]
@@ -191,21 +190,6 @@ def _products(factors: Sequence[Any], semiring: Semiring) -> Iterator[tuple[tupl
     for ranks in product(range(semiring.k), repeat=len(premises)):
         if prod(rank + 1 for rank in ranks) <= semiring.k:
             yield ranks, sum([own[rank] for own, rank in zip(premises, ranks, strict=True)] + rest)
-
-
-def _best(values: jax.Array, semiring: Semiring) -> jax.Array:
-    """The semiring sum of each column; first of windows, as XLA computes that of many rows anew for each of them."""
-    while len(values) > WINDOW:
-        padded = jnp.pad(values, [(0, -len(values) % WINDOW), (0, 0)], constant_values=semiring.zero)
-        windows = padded.reshape(WINDOW, -1, values.shape[1])
-        values = apart(partial(_sum, windows, semiring))
-    return _sum(values, semiring)
-
-
-def _sum(values: jax.Array, semiring: Semiring) -> jax.Array:
-    """The semiring sum of the rows."""
-    total: jax.Array = semiring.fold(lambda: [([values], 1)])
-    return total
 
 
 def _nth(values: jax.Array, rank: jax.Array, k: int) -> jax.Array:

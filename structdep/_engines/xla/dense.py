@@ -102,7 +102,7 @@ def _value(
             return look_up(source, [_node(p, at) for p in atom.positions], semiring)
 
         products.append(([factor(atom) for atom in term], len(summed)))
-    return semiring.fold(lambda: products)
+    return semiring.fold(products)
 
 
 def _where(here: jax.Array, value: Any, other: Any) -> Any:

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep._engines.xla.steps import Arrays, Stages, Step, total
+from structdep._engines.xla.steps import Arrays, Step, total
 from structdep._lowering.groups import Group, is_nothing
 from structdep._lowering.layout import SIDES, Grid, Layout, sides
 from structdep._lowering.plan import Block, Plan
 from structdep._lowering.rewriting import summed_variables
-from structdep._lowering.views import Key, View, unions
+from structdep._lowering.views import Key, View
 from structdep.deduction import Atom
 from structdep.semirings import Semiring
 
@@ -76,18 +76,12 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
         steps = make_steps(plan, layout, block)
 
         def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
-            stages = Stages(width)
             for step in steps:
-                charts = step.advance(tables, charts, semiring, stages)
+                charts = step.advance(tables, charts, semiring, width)
             return charts
 
         charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
     return charts
-
-
-def _slab(chart: Any) -> Any:
-    """Zeros in place of a chart's items of one width."""
-    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), chart)
 
 
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
@@ -100,25 +94,26 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
         steps = make_steps(plan, layout, block)
 
         def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
-            stages = Stages(hi - count)
-            state = state | own
+            width, state = hi - count, state | own
             shares: dict[View, list[Any]] = {}
             for step in reversed(steps):
-                state = _add(state, shares, {target.key for target in step.targets}, stages)
-                state, boxes = step.pull_back(arrays, state, semiring, stages)
-                for view, box in boxes:
-                    shares.setdefault(view, []).append(box)
-            state = _add(state, shares, {view.key for view in shares}, stages)
+                state = _add(state, shares, {target.key for target in step.targets}, width)
+                for view, share in step.pull_back(arrays, state, semiring, width):
+                    shares.setdefault(view, []).append(share)
+            state = _add(state, shares, state.keys(), width)
             return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
     return {key: state[key] for key in tables}
 
 
-def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], stages: Stages) -> Arrays:
+def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], width: jax.Array) -> Arrays:
     """The state with the shares in the arrays of some keys, which are used up."""
-    totals = {view: total(shares.pop(view)) for view in list(shares) if view.key in keys}
-    for one in unions(totals):
-        key = one.view.key
-        state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
+    for view in [view for view in shares if view.key in keys]:
+        state = state | {view.key: view.add(state[view.key], total(shares.pop(view)), width)}
     return state
+
+
+def _slab(chart: Any) -> Any:
+    """Zeros in place of a chart's items of one width."""
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), chart)

@@ -7,7 +7,6 @@ among equals: rules in their order, then splits from the left), or one drawn in 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -20,7 +19,6 @@ from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
 from structdep.semirings import KBest, Semiring
-from structdep.semirings.numerics import apart
 
 
 class Stacks(NamedTuple):
@@ -51,7 +49,7 @@ class Stacks(NamedTuple):
         """The last cell of each sentence, whether there is one, and the stacks without it."""
         size = self.sizes[kind]
         left = self.sizes.at[kind].set(jnp.maximum(size - 1, 0))
-        return apart(partial(self.top, kind)), size > 0, Stacks(self.cells, left)
+        return lax.optimization_barrier(self.top(kind)), size > 0, Stacks(self.cells, left)
 
 
 State = tuple[Stacks, jax.Array, jax.Array | None]
