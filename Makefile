@@ -1,4 +1,4 @@
-# make demo | test | test-all | sanitize | bench | lint | format. All in .venv, which the first of them makes.
+# make demo | test | check | test-all | sanitize | bench | engine | lint | types | format. All in .venv, which the first makes.
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 BIN := $(VENV)/bin
@@ -10,15 +10,28 @@ PYTHON = $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	&& command -v $$python && break; done)
 NO_PYTHON := no python3 from 3.11 to 3.13 on the PATH: install one, or name it, as in make test PYTHON=/path/to/python3
 
-.PHONY: demo test test-all sanitize bench lint types format clean
+.PHONY: demo test check test-all sanitize bench engine lint types format clean
 
-demo: $(INSTALLED)
+# The instruction sets of the compiled CPU engine: native (the best one of this machine) or all.
+SETS = native
+CPU = structdep/_engines/cpu
+CMAKE = PATH="$(abspath $(BIN)):$$PATH" cmake -G Ninja -S . -DPython_EXECUTABLE="$(abspath $(BIN))/python"
+INSTALL = PATH="$(abspath $(BIN)):$$PATH" cmake --build $(1) && cmake --install $(1) --prefix .
+ENGINE = $(CPU)/lib/.$(SETS)
+
+demo: $(ENGINE)
 	$(BIN)/python experiments/demo.py
 
-test: lint types
+test: lint types $(ENGINE)
 	$(PYTEST)
 
+# Lint, types, and the tests that failed last or whose files differ from the last commit.
+CHANGED = $(shell git diff --name-only HEAD -- 'tests/test_*.py'; git ls-files --others --exclude-standard -- 'tests/test_*.py')
+check: lint types $(ENGINE)
+	$(if $(strip $(CHANGED)),$(PYTEST) $(CHANGED),@echo "no test file differs from the last commit")
+
 test-all: lint types sanitize
+	$(MAKE) engine SETS=all
 	$(PYTEST) -m "" --ignore=tests/test_threads.py
 
 # The C++ under gcc's sanitizers: the tests of charts, with systems at random, where it is checked for faults of addresses and
@@ -27,11 +40,18 @@ SANITIZED_TESTS = $(wildcard $(addprefix tests/test_, chart_memory.py native.py 
 	gradients.py second_order.py own_systems.py random_systems*.py))
 PRELOADED = $(shell for library in libasan.so libubsan.so libstdc++.so; do g++ -print-file-name=$$library; done)
 
-sanitize: $(INSTALLED)
-	STRUCTDEP_SANITIZE=1 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(PRELOADED)" $(PYTEST) $(SANITIZED_TESTS)
+sanitize: $(ENGINE)
+	$(CMAKE) -B build/sanitized -DSTRUCTDEP_SANITIZE=ON && $(call INSTALL,build/sanitized)
+	STRUCTDEP_ISA=sanitized ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(PRELOADED)" $(PYTEST) $(SANITIZED_TESTS)
 	$(PYTEST) -m "" tests/test_threads.py
 
-bench: $(INSTALLED)
+engine: $(ENGINE)
+
+$(ENGINE): CMakeLists.txt $(wildcard $(CPU)/*.cc $(CPU)/*.h) $(INSTALLED)
+	$(CMAKE) -B build/engine -DSTRUCTDEP_INSTRUCTION_SETS=$(SETS) && $(call INSTALL,build/engine)
+	mkdir -p $(@D) && touch $@
+
+bench: $(ENGINE)
 	$(BIN)/python -m benchmarks
 
 lint: $(INSTALLED)
@@ -49,8 +69,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(eval BASE := $(PYTHON))
 	$(if $(BASE),,$(error $(NO_PYTHON)))
 	$(BASE) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt cmake jaxlib ninja scikit-build-core
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev]' \
+		-C wheel.cmake=false -C editable.mode=inplace
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .jax_cache build *.egg-info
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .jax_cache build $(CPU)/lib

@@ -2,8 +2,10 @@
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,17 @@ from structdep._engines.cpu import library  # noqa: E402
 MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Compile the program in C++ before there are workers, each of which would."""
-    if not hasattr(config, "workerinput"):
-        library.is_there()
+SOURCES = Path(library.__file__).parent
+collect_ignore = [] if find_spec("torch") else ["structdep/torch.py"]
+
+
+def pytest_configure() -> None:
+    """Tests of an engine that is not there, or older than its sources, would say nothing."""
+    built = max((path.stat().st_mtime for path in library.installed().values()), default=0)
+    written = max(path.stat().st_mtime for path in SOURCES.glob("*.[ch]*"))
+    has_compiler = any(map(shutil.which, ("c++", "g++", "clang++")))
+    if built < written and has_compiler and os.environ.get("STRUCTDEP_ENGINE") != "xla":
+        pytest.exit(f"the compiled CPU engine is {'older than its sources' if built else 'missing'}: run `make engine`")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.measure import SYSTEMS, USUAL, WORK, Measured, is_possible, measure
-from experiments.files import write_whole
+from structdep_parser.files import write_whole
 
 CORES = "cores that share the batch as devices, where it has equal parts for all (default: 1, with all threads)"
 HEADER = "| system | n | batch | work | ms a sentence | of the value alone | compile s | memory MB |"

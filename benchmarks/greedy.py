@@ -17,11 +17,11 @@ import numpy as np
 
 import structdep as sd
 from benchmarks.__main__ import machine
-from experiments.files import write_whole
-from experiments.second_order import WAYS, WITH_OTHER, Tables, Way
 from structdep import greedy
 from structdep.greedy.parts import parts
 from structdep.trees import all_trees, heads_to_arcs
+from structdep_parser.files import write_whole
+from structdep_parser.parsers.second_order_ways import WAYS, WITH_OTHER, Tables, Way
 
 MAXIMUM = 6
 """Words; of seven there are 262,144 trees."""

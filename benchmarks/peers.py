@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -22,7 +23,7 @@ import structdep as sd
 from benchmarks.__main__ import CORES, machine
 from benchmarks.measure import compiled, seconds
 
-EISNER = sd.charts.eisner()
+EISNER, SIBLINGS = sd.charts.eisner(), sd.charts.eisner(siblings=True)
 Scores = NDArray[np.float32]
 Program = Callable[[], Any]
 
@@ -39,13 +40,30 @@ Peer = Callable[[Scores], Mapping[str, Work]]
 
 
 def ours(scores: Scores) -> Mapping[str, Work]:
-    given = jnp.asarray(scores)
-    work: dict[str, Callable[[jax.Array], jax.Array]] = {
-        "log-partition": lambda s: sd.inside(EISNER, s, semiring=sd.LogSum),
-        "marginals": lambda s: sd.marginals(EISNER, s),
-        "argmax": lambda s: sd.argmax(EISNER, s),
+    both: dict[str, jax.Array] = {"arc": jnp.asarray(scores), "sibling": jnp.asarray(sibling_scores(scores))}
+    return _ours("", EISNER, both["arc"]) | _ours("siblings, ", SIBLINGS, both)
+
+
+def _ours(of: str, system: sd.DeductionSystem, given: Any) -> dict[str, Work]:
+    work: dict[str, Callable[[Any], Any]] = {
+        "log-partition": lambda s: sd.inside(system, s, semiring=sd.LogSum),
+        "marginals": lambda s: sd.marginals(system, s),
+        "argmax": lambda s: sd.argmax(system, s),
     }
-    return {name: Work(compiled(one, given)[0]) for name, one in work.items()}
+    return {of + name: Work(compiled(one, given)[0], _arcs) for name, one in work.items()}
+
+
+def _arcs(result: Any) -> Any:
+    """The marginals of arcs, where there are others."""
+    return np.asarray(result["arc"] if isinstance(result, dict) else result)
+
+
+def sibling_scores(scores: Scores) -> Scores:
+    """`[head, dependent, sibling]`; those of first dependents, which SuPar does not have, are 0."""
+    nodes = scores.shape[-1]
+    table = np.random.default_rng(1).normal(size=(len(scores), nodes, nodes, nodes)).astype(np.float32)
+    table[:, np.arange(nodes), :, np.arange(nodes)] = 0
+    return table
 
 
 def torch_struct(scores: Scores) -> Mapping[str, Work]:
@@ -88,19 +106,24 @@ def torch_struct(scores: Scores) -> Mapping[str, Work]:
 def supar(scores: Scores) -> Mapping[str, Work]:
     """Its scores are by dependent first."""
     import torch
-    from supar.structs import DependencyCRF
+    from supar.structs import Dependency2oCRF, DependencyCRF
 
     given = torch.tensor(np.ascontiguousarray(scores.swapaxes(1, 2)))
+    siblings = torch.tensor(np.ascontiguousarray(sibling_scores(scores).swapaxes(1, 2)))
     lengths = torch.full((len(scores),), scores.shape[-1] - 1)
 
-    def crf() -> Any:
-        return DependencyCRF(given, lengths, multiroot=True)
+    def arcs(marginals: Any) -> Any:
+        return (marginals[0] if isinstance(marginals, tuple) else marginals).detach().numpy().swapaxes(1, 2)
 
-    return {
-        "log-partition": Work(lambda: crf().log_partition.detach()),
-        "marginals": Work(lambda: crf().marginals.detach(), lambda arcs: arcs.numpy().swapaxes(1, 2)),
-        "argmax": Work(lambda: crf().argmax, lambda heads: heads.numpy()[:, 1:]),
-    }
+    def works(of: str, crf: Callable[[], Any]) -> dict[str, Work]:
+        return {
+            f"{of}log-partition": Work(lambda: crf().log_partition.detach()),
+            f"{of}marginals": Work(lambda: crf().marginals, arcs),
+            f"{of}argmax": Work(lambda: crf().argmax, lambda heads: heads.numpy()[:, 1:]),
+        }
+
+    first = works("", lambda: DependencyCRF(given, lengths, multiroot=True))
+    return first | works("siblings, ", lambda: Dependency2oCRF((given, siblings), lengths, multiroot=True))
 
 
 PEERS: dict[str, Peer] = {"torch_struct": torch_struct, "supar": supar}
@@ -126,7 +149,7 @@ def main() -> None:
     for words in options.words:
         for name, times in measure(peers, words, options.batch, options.rounds).items():
             own, *others = (min(of_batches) for of_batches in times)
-            cells = [f"{other:.3g} | {other / own:.1f}" for other in others]
+            cells = ["- | -" if math.isnan(other) else f"{other:.3g} | {other / own:.1f}" for other in others]
             print(f"| {name} | {words} | {own:.3g} | {' | '.join(cells)} |", flush=True)
 
 
@@ -137,16 +160,16 @@ def measure(peers: Mapping[str, Peer], words: int, batches: Sequence[int], round
         scores = np.random.default_rng(0).normal(size=(batch, words + 1, words + 1)).astype(np.float32)
         programs = [make(scores) for make in (ours, *peers.values())]
         for name in programs[0]:
-            run = [made[name].run for made in programs]
-            check_equal(name, peers, [made[name].like_ours(made[name].run()) for made in programs])
-            runs = [[seconds(program) for program in run] for _ in range(rounds)]
-            times = [median(of_one) * 1e3 / batch for of_one in zip(*runs, strict=True)]
-            for known, new in zip(result.setdefault(name, [[] for _ in run]), times, strict=True):
+            there = {peer: made[name] for peer, made in zip(("", *peers), programs, strict=True) if name in made}
+            check_equal(name, [*there][1:], [work.like_ours(work.run()) for work in there.values()])
+            runs = [{peer: seconds(work.run) for peer, work in there.items()} for _ in range(rounds)]
+            times = [median(run.get(peer, math.nan) for run in runs) * 1e3 / batch for peer in ("", *peers)]
+            for known, new in zip(result.setdefault(name, [[] for _ in times]), times, strict=True):
                 known.append(new)
     return result
 
 
-def check_equal(work: str, peers: Mapping[str, Peer], results: Sequence[Any]) -> None:
+def check_equal(work: str, peers: Sequence[str], results: Sequence[Any]) -> None:
     """Raise AssertionError unless all results are ours."""
     for peer, found in zip(peers, results[1:], strict=True):
         np.testing.assert_allclose(found, np.asarray(results[0]), rtol=2e-3, atol=2e-3, err_msg=f"{work} of {peer}")

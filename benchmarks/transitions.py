@@ -23,10 +23,9 @@ from rich.progress import track
 
 import structdep as sd
 from benchmarks.__main__ import machine
-from experiments.files import write_whole
-from experiments.sentences import read
-from experiments.treebank import find_treebank
 from structdep import transitions
+from structdep_parser.data.treebank import find_treebank
+from structdep_parser.files import write_whole
 
 SYSTEMS = {
     "arc_hybrid": (transitions.arc_hybrid(), sd.charts.arc_hybrid(transitions=True)),
@@ -40,7 +39,8 @@ Search = Callable[[dict[str, jax.Array], jax.Array], Any]
 
 def main() -> None:
     options = parse()
-    lengths = np.array([len(sentence) for sentence in read(find_treebank(options.lang, options.treebanks).dev)])
+    dev = find_treebank(options.lang, options.treebanks).evaluated()["dev"]
+    lengths = np.array([len(sentence) for sentence in dev])
     lines = ["| system | search | sentences/s | times the chart | compile s |", "|---|---|--:|--:|--:|"]
     for name in track(options.systems, "measuring", console=Console(stderr=True)):
         lines += rows(name, lengths, options.beams, options.rounds)

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from experiments.compiled import keep_programs
-from experiments.config import Config
-from experiments.demo_treebank import write_demo_treebank
-from experiments.evaluation import Evaluation
-from experiments.experiment import Experiment
-from experiments.memory import keep_freed_memory
-from experiments.messages import failed, plain, print_table
+from structdep_parser.config import Config
+from structdep_parser.console import failed, plain, print_table
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.evaluation.scores import Evaluation
+from structdep_parser.nn.compiled import prepare_process
+from structdep_parser.training.experiment import Experiment
 
 PARSERS = ("eisner", "mh4-hybrid")
 COLUMNS = {
@@ -52,8 +51,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers
     made = argparse.ArgumentParser(prog="demo.py", description="Train a projective parser and MH_4 on crossing arcs.")
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     folder = made.parse_args(arguments).runs / "demo"
-    keep_freed_memory()
-    keep_programs()
+    prepare_process()
     console = plain()
     results = {}
     try:

@@ -1,102 +1,12 @@
-"""Trees of a CoNLL-U file as drawings: in the terminal, or as SVG; compared with a gold standard, or by themselves.
+"""Draw the trees of a CoNLL-U file: `structdep draw`, from a checkout.
 
-python experiments/draw.py runs/got-mh4-hybrid-hinge-1/dev.conllu --gold got-ud-dev.conllu --sentences 3 17-20
+python experiments/draw.py dev.conllu --gold got-ud-dev.conllu --sentences 3 17-20
 """
 
-import argparse
-import re
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-
-from rich.console import Console
-
-from experiments.compare import check_words
-from experiments.diagram_svg import svg
-from experiments.diagram_text import STYLES, text
-from experiments.diagrams import Arc, arcs_of, compared, legend
-from experiments.files import write_whole
-from experiments.messages import failed, plain
-from experiments.sentences import Sentence, read
-
-EPILOG = """\
-crossing arcs are drawn as they are; arcs are as opaque as they are probable where MISC has ArcProb (see ud.py
---confidence). With --gold, wrong arcs are red, and the gold ones in their place blue and dashed, below the words.
-"""
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="draw.py",
-        description="Draw dependency trees.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("trees", type=Path, metavar="TREES.conllu")
-    made.add_argument("--gold", type=Path, metavar="GOLD.conllu", help="the same sentences with the right trees")
-    made.add_argument(
-        "--sentences", nargs="+", metavar="N", help="numbers from 1 (3 17-20) or values of sent_id; default: all"
-    )
-    made.add_argument("--svg", type=Path, metavar="DIR", help="write a file a sentence in place of printing")
-    return made
-
-
-def chosen(sentences: Sequence[Sentence], names: Sequence[str] | None) -> list[int]:
-    """Places of sentences by number (3), numbers (17-20) or sent_id.
-
-    Raises:
-        ValueError: a name of no sentence.
-    """
-    if names is None:
-        return list(range(len(sentences)))
-    ids = {sentence.sent_id: place for place, sentence in enumerate(sentences)}
-    return [place for name in names for place in _places(name, ids, len(sentences))]
-
-
-def _places(name: str, ids: dict[str, int], sentences: int) -> range:
-    if name in ids:
-        return range(ids[name], ids[name] + 1)
-    numbers = re.fullmatch(r"(\d+)(?:-(\d+))?", name)
-    first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (0, 0)
-    if not 1 <= first <= last <= sentences:
-        raise ValueError(f"--sentences {name}: neither a sent_id nor in 1 to {sentences}")
-    return range(first - 1, last)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
-    console = plain()
-    try:
-        sentences = read(options.trees)
-        arcs = list(map(arcs_of, sentences))
-        if options.gold:
-            gold = read(options.gold)
-            check_words(options.trees, sentences, options.gold, gold)
-            arcs = [compared(*pair) for pair in zip(arcs, map(arcs_of, gold), strict=True)]
-        places = chosen(sentences, options.sentences)
-        for place in places:
-            title = f"{place + 1} {sentences[place].sent_id}".rstrip()
-            if options.svg:
-                drawing = svg(sentences[place].columns, arcs[place], title)
-                write_whole(options.svg / f"{options.trees.stem}-{place + 1}.svg", drawing)
-            else:
-                _print(console, title, sentences[place], arcs[place])
-    except (OSError, ValueError) as error:
-        return failed("draw.py", error)
-    if options.svg:
-        console.print(f"{len(places)} drawings in {options.svg}")
-    return 0
-
-
-def _print(console: Console, title: str, sentence: Sentence, arcs: Sequence[Arc]) -> None:
-    """The sentence's number, its drawing, and what colours mean, where there are some."""
-    console.print(title, style="bold")
-    console.print(text(sentence.forms, arcs))
-    for kind, meaning in legend(arcs).items():
-        console.print(f"{kind}: {meaning}", style=STYLES[kind])
-    console.print()
-
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from structdep_parser.cli.command_line import main
+
+    sys.path.append(sys.path.pop(0))  # the commands in this folder must not hide installed modules of the same name
+    sys.exit(main(["draw", *sys.argv[1:]]))

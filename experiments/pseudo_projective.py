@@ -6,15 +6,15 @@ python experiments/pseudo_projective.py --lang got hu
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
-from experiments.lifting import decoded, encoded
-from experiments.sentences import Sentence
-from experiments.survey import Tables, survey
 from structdep.trees import is_projective
-from structdep.trees.pseudo_projective import Scheme
+from structdep_parser.choices import SCHEMES, Scheme
+from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.treebank_command import command_line, count_in_treebanks
+from structdep_parser.data.pseudo_projective import decoded, encoded
+from structdep_parser.data.sentences import Sentence
+from structdep_parser.tables import Tables
 
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 SHARES = {
     "trees": ("other trees", "sentences"),
     "heads": ("other heads", "words"),
@@ -29,8 +29,8 @@ def restoration(sentences: Sequence[Sentence], scheme: Scheme) -> dict[str, int]
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from experiments.demo_treebank import write_demo_treebank
-        >>> from experiments.sentences import read
+        >>> from structdep_parser.data.demo_treebank import write_demo_treebank
+        >>> from structdep_parser.data.sentences import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
         >>> counts = restoration(dev, "head")
@@ -62,9 +62,10 @@ def count(treebank: str, sentences: list[Sentence], folder: Path) -> Tables:
     return found
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@command("pseudo_projective.py")
+def main(arguments: Arguments = None) -> int:
     description = "Make trees projective by each scheme, decode them, and compare."
-    return survey("pseudo_projective.py", description, count, arguments)
+    return count_in_treebanks(command_line("pseudo_projective.py", description).parse_args(arguments), count)
 
 
 if __name__ == "__main__":

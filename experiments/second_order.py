@@ -5,79 +5,33 @@ python experiments/second_order.py --run runs/got-mst2-greedy-hinge-1 --other ru
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 
-import structdep as sd
-from experiments.batches import batches
-from experiments.compiled import Compiled, keep_programs
-from experiments.config import Config
-from experiments.corpus import rows
-from experiments.evaluation import evaluate
-from experiments.experiment import Experiment
-from experiments.files import write_whole
-from experiments.memory import keep_freed_memory
-from experiments.messages import failed
-from experiments.prediction import Predictions
-from experiments.run_treebank import treebank_of_run
-from experiments.sentences import Heads
-from experiments.treebank import read
 from structdep import greedy
-from structdep.spanning import all_trees
-
-Tables = dict[str, jax.Array]
-Way = Callable[[Tables, jax.Array, jax.Array], jax.Array]
-"""Heads from scores, numbers of words, and the other parser's heads."""
-
-
-def of_arcs(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
-    """The best tree by the scores of arcs alone."""
-    return sd.argmax(all_trees(), scores["arc"], lengths)
-
-
-def searched(scores: Tables, lengths: jax.Array, other: jax.Array, beam: int = 1, swaps: int = 0) -> jax.Array:
-    return greedy.bgi_pp(scores, lengths, beam=beam, swaps=swaps)
-
-
-def ensemble(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
-    """Found and improved by scores that lean towards the other tree."""
-    return greedy.bgi_pp(greedy.favour(scores, other, lengths), lengths, swaps=5)
-
-
-def better(scores: Tables, lengths: jax.Array, other: jax.Array) -> jax.Array:
-    """The one with the higher score of two improved trees: that of the search, and the other parser's."""
-    found, given = greedy.bgi_pp(scores, lengths, swaps=5), greedy.improve(scores, other, lengths)
-    is_better = greedy.score(scores, given, lengths) > greedy.score(scores, found, lengths)
-    return jnp.where(is_better[:, None], given, found)
-
-
-WAYS: dict[str, Way] = {
-    "arcs alone": of_arcs,
-    "arcs alone, +i": lambda scores, lengths, other: greedy.improve(scores, of_arcs(scores, lengths, other), lengths),
-    "BGI": lambda scores, lengths, other: greedy.bgi(scores, lengths),
-    "BGI-PP": searched,
-    "BGI-PP +i": partial(searched, swaps=5),
-    "BGI-PP +i +b": partial(searched, beam=3, swaps=5),
-}
-WITH_OTHER: dict[str, Way] = {
-    "the other": lambda scores, lengths, other: other,
-    "better of +i and the other +i": better,
-    "BGI-PP +i +e": ensemble,
-}
+from structdep_parser.config import Config
+from structdep_parser.console import failed
+from structdep_parser.data.batches import batches
+from structdep_parser.data.corpus import rows
+from structdep_parser.data.sentences import Heads
+from structdep_parser.data.treebank import read
+from structdep_parser.evaluation.scores import evaluate
+from structdep_parser.files import write_whole
+from structdep_parser.nn.compiled import Compiled, prepare_process
+from structdep_parser.parsers.prediction import Predictions
+from structdep_parser.parsers.second_order_ways import WAYS, WITH_OTHER, Way
+from structdep_parser.training.experiment import Experiment
+from structdep_parser.training.run_treebank import treebank_of_run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table of the ways: attachment, mean score of the trees, and tokens a second."""
     options = parser().parse_args(arguments)
-    keep_freed_memory()
-    keep_programs()
+    prepare_process()
     try:
         table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
     except (OSError, ValueError) as error:
@@ -92,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--run", type=Path, required=True, help="the folder of a run of mst2-greedy, or of mst")
     made.add_argument("--other", type=Path, help="the folder of a run with trees of the same treebank")
     made.add_argument("--split", default="dev", choices=("dev", "test"), help="default: %(default)s")
-    made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are, as for ud.py")
+    made.add_argument("--treebanks", type=Path, metavar="DIR", help="where treebanks are, as for structdep train")
     return made
 
 
@@ -123,10 +77,10 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
     deprels: list[tuple[str, ...]] = [()] * len(sentences)
     total = 0.0
     for batch in batches(sentences, predictor.vocabulary, shapes=predictor.shapes):
-        states, scores = predictor.score(parameters, batch)
+        states, _, scores = predictor.score(parameters, batch)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
-        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)))
+        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)[0]))
         for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
             heads[place] = tree
             deprels[place] = predictor.vocabulary.relations(tree, relations)

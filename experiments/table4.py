@@ -11,14 +11,17 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 
-from experiments import messages, processes, recipes, ud
-from experiments.config import Config
-from experiments.decoding import Decoding
-from experiments.files import write_whole
-from experiments.finished import Row, finished
-from experiments.parsers import PARSERS
-from experiments.processes import STOPPED, Train
-from experiments.tables import as_csv, markdown
+from structdep_parser.choices import PARSERS
+from structdep_parser.cli import train as train_command
+from structdep_parser.cli.options import add_renamed
+from structdep_parser.config import Config
+from structdep_parser.console import failed, plain
+from structdep_parser.files import write_whole
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.tables import as_csv, markdown
+from structdep_parser.training import processes, recipes
+from structdep_parser.training.processes import STOPPED, Train
+from structdep_parser.training.results import Row, results_in
 
 ONE_EC = {"got": "84.77 ± 0.27", "hu": "83.48 ± 0.27"}
 PUBLISHED = {
@@ -32,29 +35,31 @@ PUBLISHED = {
     "greedy-mh4": {"got": "81.40 ± 0.45", "hu": "80.75 ± 0.54"},
 }
 """UAS on dev of UD 2.0, gold tokens, by parser and language: mean and standard deviation of five seeds."""
+ASKED = 10
+"""Runs above which --yes is needed."""
 EPILOG = """\
-each run is one of ud.py, in a process of its own; what is finished is not run again, what was stopped goes on. What
-stands behind -- is for ud.py: table4.py --lang got -- --loss nll. Tables are written anew after each run, of all runs
-in the folder by these parsers; those of other configurations than the usual, or on another version of a treebank where
-there are several, have lines of their own. New runs of these take a folder of their own, too: --runs DIR.
+each run is one of structdep train, in a process of its own. Finished runs are kept, interrupted runs resume. Options
+after -- go to structdep train: table4.py --lang got -- --loss nll. The tables are written again after each run; they
+contain all finished runs in the folder by these parsers. Runs of other configurations than the default, or on another
+version of a treebank where there are several, have rows of their own. New runs of these need another --runs DIR.
 """
 
 
 def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
-    """Arguments of ud.py for each run, seed by seed, so that a table of all parsers is there early."""
+    """Arguments of structdep train for each run, seed by seed, so that a table of all parsers is there early."""
     for seed, lang in product(options.seeds, options.lang):
         own = ("--lang", lang, "--seed", str(seed), "--runs", str(options.runs))
-        if not options.started:
+        if not options.warm_start:
             yield from ((*own, "--parser", parser, *options.options) for parser in options.parsers)
             continue
         first = (*own, *recipes.first(lang), *options.options)
         yield first
         start = options.runs / _config(first).name
-        yield from ((*own, *recipes.begun(lang, parser, start), *options.options) for parser in options.parsers)
+        yield from ((*own, *recipes.warm_started(lang, parser, start), *options.options) for parser in options.parsers)
 
 
 def _config(command: Sequence[str]) -> Config:
-    return ud.config(ud.parser().parse_args(command))
+    return train_command.config(train_command.parser().parse_args(command))
 
 
 def on_treebanks(commands: Iterable[Sequence[str]]) -> Iterator[Config]:
@@ -63,22 +68,22 @@ def on_treebanks(commands: Iterable[Sequence[str]]) -> Iterator[Config]:
     for command in commands:
         config = _config(command)
         if config.lang not in checksums:
-            checksums[config.lang] = ud.treebank(ud.parser().parse_args(command)).checksum
+            checksums[config.lang] = train_command.treebank(train_command.parser().parse_args(command)).checksum
         yield replace(config, treebank=checksums[config.lang])
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raises ValueError for options of ud.py whose runs would fail, or be in no table, after hours of training."""
-    asked = ud.parser().parse_args(["--lang", *options.lang[:1], *options.options])
+    """Raise ValueError for options whose runs would fail, or be in no table, after hours of training."""
+    asked = train_command.parser().parse_args(["--lang", *options.lang[:1], *options.options])
     if ending := Decoding(asked.decode, beam=asked.beam).ending:
         raise ValueError(
             f"-- --decode {asked.decode} --beam {asked.beam}: tables are made of report.json, but this would write "
-            f"report{ending}.json: leave these options out, and give them to ud.py when a run is finished"
+            f"report{ending}.json: leave these options out, and give them to structdep train when a run is finished"
         )
-    if options.started and asked.members > 1:
+    if options.warm_start and asked.members > 1:
         raise ValueError(
-            f"--started -- --members {asked.members}: a parser begins with what one has learned, not several: "
-            "leave out --started or --members"
+            f"--warm-start -- --members {asked.members}: a parser begins with what one has learned, not several: "
+            "leave out --warm-start or --members"
         )
 
 
@@ -117,7 +122,7 @@ def with_treebanks(rows: Sequence[Row]) -> list[Row]:
 def write(options: argparse.Namespace) -> str:
     """Write table4.csv, a line a run that is done, and table4.md, which is returned."""
     langs, parsers = options.lang, options.parsers
-    done = finished(options.runs).values()
+    done = results_in(options.runs).values()
     chosen = with_treebanks([row for row in done if row["lang"] in langs and row["parser"] in parsers])
     if not chosen:
         return f"no run of these parsers and languages is done in {options.runs}"
@@ -142,14 +147,16 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--parsers", nargs="+", choices=PARSERS, default=defaults, help=f"default: {' '.join(defaults)}")
     made.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5], help="default: 1 2 3 4 5")
     made.add_argument(
-        "--started",
+        "--warm-start",
         action="store_true",
         help="each begins with what a mst2-mean-field of its language and seed has learned, as in docs/accuracy.md",
     )
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     made.add_argument("--out", type=Path, metavar="DIR", help="for table4.md and table4.csv; default: that of runs")
     made.add_argument("--collect", action="store_true", help="run nothing, take what is there")
-    made.add_argument("options", nargs="*", metavar="-- OPTIONS", help="of ud.py")
+    made.add_argument("--yes", action="store_true", help=f"train more than {ASKED} parsers without being asked")
+    add_renamed(made, started="--warm-start")
+    made.add_argument("options", nargs="*", metavar="-- OPTIONS", help="of structdep train")
     return made
 
 
@@ -159,28 +166,34 @@ def main(arguments: Sequence[str] | None = None, train: Train = processes.train)
     try:
         return run(options, train)
     except (OSError, ValueError) as error:
-        return messages.failed("table4.py", error)
+        return failed("table4.py", error)
 
 
 def run(options: argparse.Namespace, train: Train) -> int:
-    console, failed = messages.plain(), []
+    console, errors = plain(), []
     check(options)
-    if options.collect and not finished(options.runs):
+    if options.collect and not results_in(options.runs):
         raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
-    for number, (command, config) in enumerate(zip(wanted, [*on_treebanks(wanted)], strict=True), start=1):
-        if config in finished(options.runs):
+    ready = results_in(options.runs)
+    configs = [*on_treebanks(wanted)]
+    if (missing := sum(config not in ready for config in configs)) > ASKED and not options.yes:
+        raise ValueError(
+            f"this would train {missing} parsers, one after the other: write --yes, or fewer --parsers or --seeds"
+        )
+    for number, (command, config) in enumerate(zip(wanted, configs, strict=True), start=1):
+        if config in results_in(options.runs):
             continue
         console.rule(f"{number} of {len(wanted)}: {config.name}")
         if status := train(command):
-            failed.append(f"{config.name} (exit status {status})")
+            errors.append(f"{config.name} (exit status {status})")
         if status == STOPPED:
             break
         write(options)
     console.print(write(options))
-    for name in failed:
+    for name in errors:
         console.print(f"failed: {name}", style="red")
-    return 1 if failed else 0
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

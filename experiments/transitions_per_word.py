@@ -12,11 +12,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.figures import write_svg
-from experiments.sentences import Sentence
-from experiments.survey import Tables, survey
-from experiments.transition_targets import runs
 from structdep.transitions import arc_standard, static_oracle
+from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.treebank_command import command_line, count_in_treebanks
+from structdep_parser.data.sentences import Sentence
+from structdep_parser.drawing.figures import write_svg
+from structdep_parser.parsers.transition_targets import runs
+from structdep_parser.tables import Tables
 
 ORACLES = {
     "eager": static_oracle(arc_standard(swap=True)),
@@ -90,9 +92,10 @@ def count(treebank: str, sentences: list[Sentence], folder: Path) -> Tables:
     return {"fits": summary, "sentences": each}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@command("transitions_per_word.py")
+def main(arguments: Arguments = None) -> int:
     description = "Count the transitions of arc-standard with swaps, eager and lazy, in each sentence."
-    return survey("transitions_per_word.py", description, count, arguments)
+    return count_in_treebanks(command_line("transitions_per_word.py", description).parse_args(arguments), count)
 
 
 if __name__ == "__main__":

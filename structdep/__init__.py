@@ -3,6 +3,7 @@
 from structdep import batching as batching
 from structdep import charts as charts
 from structdep import greedy as greedy
+from structdep import relaxations as relaxations
 from structdep import semirings as semirings
 from structdep import spanning as spanning
 from structdep import testing as testing

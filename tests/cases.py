@@ -16,7 +16,26 @@ GARBAGE = 7e3
 Tables = dict[str, NDArray[np.float32]]
 
 
-SLOW = ("mh4_transitions", "mh4_trees", "mh4_trees_transitions", "one_endpoint_crossing", "crossing_sensitive")
+SLOW = (
+    "arc_standard_transitions",
+    "arc_standard_trees",
+    "arc_standard_trees_transitions",
+    "arc_eager_transitions",
+    "arc_eager_trees",
+    "arc_eager_trees_transitions",
+    "arc_hybrid_trees_transitions",
+    "mh3_transitions",
+    "eisner_siblings_single_root",
+    "eisner_grandparents",
+    "eisner_grandparents_single_root",
+    "eisner_grand_siblings",
+    "eisner_grand_siblings_single_root",
+    "mh4_transitions",
+    "mh4_trees",
+    "mh4_trees_transitions",
+    "one_endpoint_crossing",
+    "crossing_sensitive",
+)
 """Systems whose charts XLA takes long to compile; those of mh5 have items of four positions, which only XLA knows."""
 
 

@@ -16,14 +16,14 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from training_cases import TINY, small_treebank
 
 import structdep as sd
-from experiments import ud
-from experiments.corpus import Corpus
-from experiments.devices import Devices, leave
-from experiments.parsers import parser_of
-from experiments.training import Trainer
-from experiments.treebank import Treebank
 from structdep._engines.xla import chart
 from structdep.batching import on_devices
+from structdep_parser.cli import train as train_command
+from structdep_parser.data.corpus import Corpus
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.parsers.registry import algorithm_of
+from structdep_parser.training.devices import Devices, leave
+from structdep_parser.training.trainer import Trainer
 
 CONFIG = replace(TINY, tags="off", epochs=2)
 
@@ -37,7 +37,7 @@ def treebank(folder: str) -> Treebank:
 def losses(devices: int) -> list[float]:
     """Of the steps of an epoch."""
     with TemporaryDirectory() as folder:
-        parser = parser_of(CONFIG)
+        parser = algorithm_of(CONFIG)
         corpus = Corpus.of(treebank(folder), CONFIG, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(CONFIG, corpus, parser, trees, Devices(devices))
@@ -134,11 +134,11 @@ def different_samples(mesh: Mesh) -> list[str]:
 
 
 def command_line(arguments: list[str]) -> int:
-    """`ud.py` with a small model and treebank."""
-    ud.config = lambda options: CONFIG
+    """`structdep train` with a small model and treebank."""
+    train_command.config = lambda options: CONFIG
     with TemporaryDirectory() as folder:
-        ud.treebank = lambda options: treebank(folder)
-        return ud.main(arguments)
+        train_command.treebank = lambda options: treebank(folder)
+        return train_command.main(arguments)
 
 
 def main(case: str, *arguments: str) -> int:
@@ -150,4 +150,4 @@ def main(case: str, *arguments: str) -> int:
 
 
 if __name__ == "__main__":
-    leave(main(*sys.argv[1:]))
+    sys.exit(leave(main(*sys.argv[1:])))

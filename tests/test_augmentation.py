@@ -8,12 +8,12 @@ import pytest
 from training_cases import TINY, experiment, small_treebank
 
 import structdep as sd
-from experiments.augmentation import GROW, MOST_WORDS, SHRINK, SLACK, Grafts, Subtree
-from experiments.corpus import nearest_trees, padded
-from experiments.sentences import Heads, Sentence, stream
-from experiments.treebank import Treebank, read
-from experiments.vocabulary import Vocabulary
 from structdep.deduction import DeductionSystem
+from structdep_parser.data.augmentation import GROW, MOST_WORDS, SHRINK, SLACK, Grafts, Subtree
+from structdep_parser.data.corpus import nearest_trees, padded
+from structdep_parser.data.sentences import Heads, Sentence, stream
+from structdep_parser.data.treebank import Treebank, read
+from structdep_parser.data.vocabulary import Vocabulary
 
 RELATIONS = "forms", "lemmas", "upos", "xpos", "feats", "deprels"
 

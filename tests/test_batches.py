@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
-from experiments.batches import Batch, batches, padding_share, shortened
-from experiments.demo_treebank import write_demo_treebank
-from experiments.sentences import from_text
-from experiments.shapes import plan, round_up
-from experiments.treebank import Sentence, read
-from experiments.vocabulary import RESERVED, Vocabulary, full_tags
 from structdep.batching import padded_work
+from structdep_parser.data.batches import Batch, batches, padding_share, shortened
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import from_text
+from structdep_parser.data.shapes import plan, round_up
+from structdep_parser.data.treebank import Sentence, read
+from structdep_parser.data.vocabulary import RESERVED, Vocabulary, full_tags
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_a_batch_goes_through_jit_as_a_pytree(train: list[Sentence], vocabulary:
     made = batches(train, vocabulary, 300, np.random.default_rng(0))
     assert sum(int(real_words(batch)) for batch in made) == sum(map(len, train))
     assert traces == len({batch.words.shape for batch in made}) <= 8
-    assert len(jax.tree.leaves(made[0])) == 11
+    assert len(jax.tree.leaves(made[0])) == 12
 
 
 def test_shortened_keeps_both_ends() -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import compare
-from experiments.conll18 import CONTENT, METRICS, outcomes, percentages
-from experiments.demo_treebank import write_demo_treebank
-from experiments.sentences import Sentence, read
-from experiments.writing import write_predictions
+from structdep_parser.cli import compare
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.writing import write_predictions
+from structdep_parser.evaluation import comparison
+from structdep_parser.evaluation.conll18 import CONTENT, METRICS, outcomes, percentages
 
 FUNCTIONAL = ("aux", "case", "cc", "clf", "cop", "det", "mark", "punct")
 """All other universal relations than those of content words (Nivre et al., 2020)."""
@@ -27,7 +28,7 @@ def scores(gold: str, predicted: str) -> list[float]:
 
 def test_a_bootstrap_has_samples() -> None:
     with pytest.raises(ValueError, match="draws one sample or more, not 0"):
-        compare.compare([], [], [], samples=0)
+        comparison.compare([], [], [], samples=0)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_mcnemar_counts_all_ways(only_a: int, only_b: int) -> None:
     falls = [sum(fall) for fall in product((0, 1), repeat=only_a + only_b)]
     far = abs(2 * only_a - (only_a + only_b))
     share = np.mean([abs(2 * heads - (only_a + only_b)) >= far for heads in falls])
-    assert compare.mcnemar(only_a, only_b) == pytest.approx(share)
+    assert comparison.mcnemar(only_a, only_b) == pytest.approx(share)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def written(path: Path, sentences: list[Sentence]) -> Path:
 def test_a_clear_difference_and_none(gold: Path) -> None:
     sentences = read(gold)
     bad, better, as_good = (worse(sentences, share, seed) for share, seed in ((0.3, 1), (0.1, 2), (0.1, 4)))
-    clear, none = compare.compare(bad, better, sentences, 500), compare.compare(better, as_good, sentences, 500)
+    clear, none = comparison.compare(bad, better, sentences, 500), comparison.compare(better, as_good, sentences, 500)
     for metric in METRICS:
         assert 0 < clear[metric].low < clear[metric].b - clear[metric].a < clear[metric].high
         assert clear[metric].bootstrap == pytest.approx(2 / 501) and clear[metric].mcnemar < 1e-6
@@ -100,7 +101,7 @@ def test_a_clear_difference_and_none(gold: Path) -> None:
     words = sum(map(len, sentences))
     uas = clear["UAS"]
     assert (uas.only_b - uas.only_a) / words == pytest.approx((uas.b - uas.a) / 100)
-    back = compare.compare(better, bad, sentences, 500)["UAS"]
+    back = comparison.compare(better, bad, sentences, 500)["UAS"]
     assert (back.a, back.only_a, back.mcnemar) == (uas.b, uas.only_b, uas.mcnemar) and back.high < 0
 
 
@@ -112,7 +113,7 @@ def test_intervals_are_those_of_normal_differences(gold: Path) -> None:
         100 * ((y.heads == s.heads).mean() - (x.heads == s.heads).mean())
         for x, y, s in zip(a, b, sentences, strict=True)
     ]
-    found = compare.compare(a, b, sentences, 2000)["UAS"]
+    found = comparison.compare(a, b, sentences, 2000)["UAS"]
     assert found.b - found.a == pytest.approx(np.mean(per_sentence))
     width = 2 * 1.96 * np.std(per_sentence) / np.sqrt(len(sentences))
     assert found.high - found.low == pytest.approx(width, rel=0.1)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments import ud
-from experiments.config import COUNTS, RULES, Config
+from structdep_parser.cli import train as train_command
+from structdep_parser.config import COUNTS, RULES, Config
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,11 @@ def test_all_numbers_have_a_rule() -> None:
     assert numbers == {name for names, *_ in RULES for name in names.split()}
 
 
+def config_of(*options: str) -> Config:
+    return train_command.config(train_command.parser().parse_args(["--lang", "got", *options]))
+
+
 def test_a_folder_to_start_from_has_one_name() -> None:
-    chosen = [["--start", start] for start in ("runs/a", "runs/a/", "./runs//a")]
-    assert len({ud.config(ud.parser().parse_args(["--lang", "got", *start])) for start in chosen}) == 1
-    assert ud.config(ud.parser().parse_args(["--lang", "got"])).start == ""
+    chosen = [["--init-from", start] for start in ("runs/a", "runs/a/", "./runs//a")]
+    assert len({config_of(*start) for start in chosen}) == 1
+    assert config_of().init_from == ""

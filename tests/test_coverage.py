@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from experiments import coverage, tree_classes
-from experiments.cores import core
-from experiments.demo_treebank import write_demo_treebank
-from experiments.sentences import read
-from experiments.survey import Row, named
-from experiments.tree_classes import lost_in_mhk, lost_in_one_endpoint_crossing
-from experiments.treebank import VARIABLE, find_treebank
 from structdep.trees import all_trees, is_one_endpoint_crossing, is_projective
+from structdep_parser.cli import coverage
+from structdep_parser.cli.treebank_command import named
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import read
+from structdep_parser.data.treebank import VARIABLE, find_treebank
+from structdep_parser.evaluation import lost_heads
+from structdep_parser.evaluation.coverage import count
+from structdep_parser.evaluation.lost_heads import lost_in_mhk, lost_in_one_endpoint_crossing
+from structdep_parser.evaluation.tree_cores import nonprojective_core
+from structdep_parser.tables import Row
 
 
 def random_trees(rng: np.random.Generator, words: int, number: int) -> list[list[int]]:
@@ -34,7 +37,7 @@ def test_searches_find_the_nearest_of_all_trees_of_five_words() -> None:
     for name, inside in members.items():
         distances = (trees[:, None] != trees[inside]).sum(-1).min(-1)
         assert [searches[name](tree) for tree in trees.tolist()] == distances.tolist()
-        assert [searches[name](core(tree)) for tree in trees.tolist()] == distances.tolist()
+        assert [searches[name](nonprojective_core(tree)) for tree in trees.tolist()] == distances.tolist()
 
 
 @pytest.mark.parametrize(("k", "words"), [(3, 9), (4, 9), pytest.param(5, 10, marks=pytest.mark.slow)])
@@ -42,25 +45,27 @@ def test_searches_agree_with_charts(k: int, words: int) -> None:
     trees = random_trees(np.random.default_rng(k), words, 32)
     near = np.asarray(sd.nearest_tree(sd.charts.mhk(k), np.array(trees)))
     lost = (near != np.array(trees)).sum(-1).tolist()
-    assert [lost_in_mhk(tree, k) for tree in trees] == [lost_in_mhk(core(tree), k) for tree in trees] == lost
+    assert (
+        [lost_in_mhk(tree, k) for tree in trees] == [lost_in_mhk(nonprojective_core(tree), k) for tree in trees] == lost
+    )
     assert [lost_in_mhk(tree, k, 2) for tree in trees] == [min(each, 2) for each in lost] and max(lost) > 1
 
 
 @pytest.mark.slow
 def test_the_search_for_1ec_trees_agrees_with_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_classes, "SEARCHED", 10)
+    monkeypatch.setattr(lost_heads, "SEARCHED", 10)
     trees = random_trees(np.random.default_rng(1), 10, 64)
     near = np.asarray(sd.nearest_tree(sd.charts.one_endpoint_crossing(), np.array(trees)))
     lost = (near != np.array(trees)).sum(-1).tolist()
     searched = [lost_in_one_endpoint_crossing(tree) for tree in trees]
-    assert searched == [lost_in_one_endpoint_crossing(core(tree)) for tree in trees] == lost
-    monkeypatch.setattr(tree_classes, "SEARCHED", 1)
+    assert searched == [lost_in_one_endpoint_crossing(nonprojective_core(tree)) for tree in trees] == lost
+    monkeypatch.setattr(lost_heads, "SEARCHED", 1)
     assert [lost_in_one_endpoint_crossing(tree) for tree in trees] == lost and max(lost) > 2
 
 
 def test_of_projective_trees_nothing_is_left() -> None:
     for tree, projective in zip(all_trees(5).tolist(), is_projective(all_trees(5)).tolist(), strict=True):
-        assert (core(tree) == []) == projective
+        assert (nonprojective_core(tree) == []) == projective
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -125,6 +130,6 @@ def test_published_coverage(lang: str, tmp_path: Path) -> None:
         sentences = read(find_treebank(lang, version="2.0").train)
     except FileNotFoundError:
         pytest.skip(f"UD 2.0 {lang} is not below ${VARIABLE}")
-    found: list[Row] = coverage.count(lang, sentences, tmp_path)["coverage"]
+    found: list[Row] = count(lang, sentences, tmp_path)["coverage"]
     counts = {row["class"]: (row["sentences"], row["arcs"]) for row in found}
     assert {name: counts[name] for name in PUBLISHED[lang]} == PUBLISHED[lang]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.demo_treebank import write_demo_treebank
-from experiments.treebank import Sentence, Treebank, find_treebank, read
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.treebank import Sentence, Treebank, find_treebank, read
 
 VOWELS = {"a", "o", "u"}
 

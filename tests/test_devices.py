@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from jax.sharding import AbstractMesh
 
-from experiments import ud
-from experiments.devices import Devices, agreed, leads
 from structdep.batching import on_devices
+from structdep_parser.cli import train as train_command
+from structdep_parser.training.devices import Devices, agreed, leads
 
 TESTS = Path(__file__).parent
 
@@ -26,7 +26,7 @@ TESTS = Path(__file__).parent
 def started(*arguments: str, devices: int) -> Iterator[subprocess.Popen[str]]:
     """A process with so many devices that runs a case of device_cases; it ends with the block."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
-    paths = os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    paths = os.pathsep.join(map(str, [TESTS.parent, TESTS.parent / "experiments", TESTS]))
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": paths}
     command = [sys.executable, str(TESTS / "device_cases.py"), *arguments]
     process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -100,10 +100,10 @@ def test_one_device_and_one_process_are_as_ever() -> None:
 
 def test_what_devices_cannot_do_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["--lang", "demo", "--runs", str(tmp_path)]
-    assert ud.main([*command, "--devices", "99"]) == 1
+    assert train_command.main([*command, "--devices", "99"]) == 1
     assert "--devices 99: there are 1; write --devices all" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        ud.main([*command, "--devices", "some"])
+        train_command.main([*command, "--devices", "some"])
     two = AbstractMesh((2,), ("batch",))
     with pytest.raises(ValueError, match="a batch of 5 has no equal part for each of 2 devices"):
         on_devices(jax.numpy.cumsum, two)(np.zeros((5, 3)))

@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from experiments.download import SUMS, download
-from experiments.treebank import find_treebank, read
+from structdep_parser.data.download import SUMS, download
+from structdep_parser.data.treebank import find_treebank, read
 
 TEXT = "1\tmomisa\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
 REPOSITORY = "UD_Gothic-PROIEL"

@@ -14,21 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from experiments import draw, report
-from experiments.config import Config
-from experiments.demo_treebank import write_demo_treebank
-from experiments.diagram_svg import COLORS, svg
-from experiments.diagram_text import text
-from experiments.diagrams import Arc, arcs_of, compared, legend, levels, likely
-from experiments.figures import svg_of
-from experiments.messages import plain
-from experiments.page import write_page
-from experiments.sentences import Sentence, read
-from experiments.tables import markdown
-from experiments.treebank import Treebank
-from experiments.visible import visible
-from experiments.writing import write_predictions
 from structdep.trees import all_trees, is_projective
+from structdep_parser.cli import draw, report
+from structdep_parser.config import Config
+from structdep_parser.console import plain
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.data.writing import write_predictions
+from structdep_parser.drawing.arcs import Arc, arcs_of, compared, legend, levels, likely
+from structdep_parser.drawing.figures import svg_of
+from structdep_parser.drawing.svg import COLORS, svg
+from structdep_parser.drawing.terminal import text
+from structdep_parser.evaluation.page import write_page
+from structdep_parser.tables import markdown
+from structdep_parser.text import visible
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -212,7 +212,7 @@ def test_what_is_no_probability_is_told(
     path = flattened(read(treebank.dev), tmp_path / "dev.conllu")
     path.write_text(path.read_text(encoding="utf-8").replace("ArcProb=0.5", f"ArcProb={value}"), encoding="utf-8")
     assert draw.main([str(path)]) == 1
-    assert f"draw.py: ArcProb={value}: expected a probability" in capsys.readouterr().err
+    assert f"structdep draw: ArcProb={value}: expected a probability" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -302,7 +302,7 @@ def test_damaged_logs_are_named_and_empty_ones_left_out(run: Path, capsys: pytes
     ):
         path.write_text(whole + line)
         assert report.main([str(run)]) == 1
-        assert f"report.py: {path}{message}" in capsys.readouterr().err
+        assert f"structdep report: {path}{message}" in capsys.readouterr().err
     path.write_text("")
     assert report.main([str(run)]) == 0
     assert "<h2>Training</h2>" not in (run / "report.html").read_text(encoding="utf-8")

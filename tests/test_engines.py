@@ -17,7 +17,7 @@ from structdep._engines.cpu import library
 
 SCORES = np.random.default_rng(0).normal(size=(3, 6, 6)).astype(np.float32)
 EISNER = sd.charts.eisner()
-needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
+needs_it = pytest.mark.skipif(not library.is_there(), reason="the compiled CPU engine is not installed")
 
 QUERIES: dict[str, Callable[[Any], Any]] = {
     "best score": lambda scores: sd.inside(EISNER, scores),

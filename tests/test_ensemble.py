@@ -10,14 +10,13 @@ import pytest
 from training_cases import TINY, random_model, score_tables, small_treebank
 
 import structdep as sd
-from experiments import ensemble
-from experiments.demo_treebank import write_demo_treebank
-from experiments.ensemble import Ensemble
-from experiments.members import Member
-from experiments.runs import member_folders
-from experiments.sentences import Sentence, read
-from experiments.shapes import ladder
-from experiments.trained_model import TrainedModel
+from structdep_parser.cli import ensemble
+from structdep_parser.config import member_folders
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.shapes import ladder
+from structdep_parser.parsers.ensemble import Ensemble, Member
+from structdep_parser.parsers.trained_model import TrainedModel
 
 MST = replace(TINY, parser="mst")
 
@@ -63,7 +62,7 @@ def test_a_majority_wins_and_the_gain_is_told(
     """A parser that is there twice has more votes than one without probabilities; weights and ways can be its own."""
     small_treebank(tmp_path, tmp_path, "xyz")
     one = replace(models[0], config=replace(MST, lang="xyz"))
-    greedy = random_model(replace(one.config, parser="greedy-mh3", features=2), sentences)
+    greedy = random_model(replace(one.config, parser="greedy-mh3", positions=2), sentences)
     for name, model in (("one", one), ("two", greedy), ("three", one)):
         model.save(tmp_path / name / "model")
     runs = [*(str(tmp_path / name) for name in ("one", "two", "three")), "--treebanks", str(tmp_path)]
@@ -119,7 +118,7 @@ def test_runs_on_other_treebanks_are_no_ensemble(
 
 
 def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences: list[Sentence]) -> None:
-    greedy = random_model(replace(TINY, parser="greedy-mh3", features=2), sentences)
+    greedy = random_model(replace(TINY, parser="greedy-mh3", positions=2), sentences)
     lifted = random_model(replace(TINY, pseudo_projective="head"), sentences)
     others = random_model(MST, [replace(s, deprels=("x",) * len(s)) for s in sentences])
     with pytest.raises(ValueError, match="lifted is pseudo-projective"):

@@ -14,27 +14,29 @@ import pytest
 from flax import nnx
 from training_cases import TINY, experiment, losses, small_treebank
 
-from experiments import demo, ud
-from experiments.chart_parsers import CHARTS, ChartParser
-from experiments.compiled import Compiled, keep_programs
-from experiments.config import Config
-from experiments.corpus import nearest_trees
-from experiments.decoding import Decoding
-from experiments.encoder import BiLSTM
-from experiments.evaluation import evaluate
-from experiments.experiment import Experiment
-from experiments.parsers import LOSSES
-from experiments.prediction import Predictions
-from experiments.report import Report
-from experiments.runs import Run
-from experiments.trained_model import TrainedModel, named
-from experiments.training import State
-from experiments.transition_targets import Exploration
-from experiments.treebank import Treebank, read
-from experiments.vocabulary import Vocabulary
+import demo
 from structdep.testing import derivation_scores
 from structdep.transitions import mh4, static_oracle
 from structdep.trees import is_projective
+from structdep_parser.arrays import named
+from structdep_parser.choices import LOSSES
+from structdep_parser.cli import train as train_command
+from structdep_parser.config import Config
+from structdep_parser.data.corpus import nearest_trees
+from structdep_parser.data.treebank import Treebank, read
+from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.evaluation.report import Report
+from structdep_parser.evaluation.scores import evaluate
+from structdep_parser.nn.compiled import Compiled, cache_programs
+from structdep_parser.nn.encoder import BiLSTM
+from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.prediction import Predictions
+from structdep_parser.parsers.trained_model import TrainedModel
+from structdep_parser.parsers.transition_targets import Exploration
+from structdep_parser.training.experiment import Experiment
+from structdep_parser.training.runs import Run
+from structdep_parser.training.trainer import State
 
 
 @pytest.fixture(scope="module")
@@ -117,16 +119,16 @@ def test_a_run_begins_with_what_another_has_learned(
 ) -> None:
     folder = finished[0].run.folder
     learned = named(TrainedModel.load(folder).weights)
-    config = replace(TINY, parser="mh3", start=str(folder), seed=2)
+    config = replace(TINY, parser="mh3", init_from=str(folder), seed=2)
     begun = named(experiment(treebank, tmp_path / "begun", config).trainer.start().parameters)
-    fresh = named(experiment(treebank, tmp_path / "fresh", replace(config, start="")).trainer.start().parameters)
+    fresh = named(experiment(treebank, tmp_path / "fresh", replace(config, init_from="")).trainer.start().parameters)
     for name, array in begun.items():
         assert (array == (fresh if name.startswith("['scorer']") else learned)[name]).all()
     with pytest.raises(ValueError, match=r"other words, tags or relations: .* same treebank, with min_count=2"):
         experiment(treebank, tmp_path / "words", replace(config, min_count=9))
-    with pytest.raises(ValueError, match=f"that run has other sizes: write --set states={TINY.states}"):
+    with pytest.raises(ValueError, match=f"its encoder has other sizes: write --set states={TINY.states}"):
         experiment(treebank, tmp_path / "sizes", replace(config, states=2 * TINY.states))
-    gone = replace(finished[0].config, start=str(tmp_path / "gone"))
+    gone = replace(finished[0].config, init_from=str(tmp_path / "gone"))
     with pytest.raises(FileNotFoundError, match="no model in"):
         experiment(treebank, tmp_path / "new", gone)
     shutil.copytree(folder, tmp_path / "copy")
@@ -168,18 +170,27 @@ def test_what_was_damaged_is_refused_by_name(
     assert run.trees() is None
     with pytest.raises(ValueError, match=r"log\.jsonl is damaged"):
         run.log()
-    weights = max((folder / "checkpoints" / "3").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
+    weights = folder / "checkpoints" / "3.safetensors"
     content = weights.read_bytes()
-    weights.write_bytes(content[:1000] + bytes([content[1000] ^ 1]) + content[1001:])
+    weights.write_bytes(content[:-1000] + bytes([content[-1000] ^ 1]) + content[-999:])
     (folder / "log.jsonl").unlink()
     with pytest.raises(ValueError, match=r"log\.jsonl has no line of epoch 3, which was saved: delete checkpoints/"):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
     (folder / "log.jsonl").write_bytes(log)
-    with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 is damaged: delete it, and the same command"):
+    with pytest.raises(
+        ValueError, match=r"3\.safetensors is damaged: its checksum is another\): delete it, and the same"
+    ):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
-    (folder / "checksums.json").unlink()
     weights.write_bytes(b"")
-    with pytest.raises(ValueError, match=r"the checkpoint .*checkpoints/3 cannot be read \(.*\): delete it"):
+    with pytest.raises(
+        ValueError, match=r"the checkpoint .*checkpoints/3\.safetensors cannot be read \(.*\): delete it"
+    ):
+        Run(folder, finished[0].config).last(finished[0].trainer.start())
+    shutil.rmtree(folder / "checkpoints")
+    (folder / "checkpoints" / "3").mkdir(parents=True)
+    with pytest.raises(
+        ValueError, match=r"3 is a checkpoint of an earlier version: delete checkpoints/, .*model/ still"
+    ):
         Run(folder, finished[0].config).last(finished[0].trainer.start())
     shutil.rmtree(folder / "checkpoints")
     assert Run(folder, finished[0].config).last(finished[0].trainer.start())[0] == 0
@@ -190,7 +201,8 @@ def test_a_best_epoch_that_is_lost_is_not_another(tmp_path: Path, finished: tupl
     for epoch, uas in enumerate((90.0, 80.0, 85.0), start=1):
         run.save(epoch, state, {"minutes": 1.0, "loss": 1.0, "uas": uas, "las": uas})
     assert run.best(state)[0] == 1
-    shutil.rmtree(tmp_path / "checkpoints" / "1")
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == ["1.safetensors", "3.safetensors"]
+    (run.checkpoints / "1.safetensors").unlink()
     with pytest.raises(ValueError, match="checkpoints lacks epoch 1, the best of the log: delete checkpoints/"):
         Run(tmp_path, finished[0].config).best(state)
 
@@ -213,7 +225,9 @@ def test_a_full_disk_is_told(
 ) -> None:
     run, state = Run(tmp_path, finished[0].config), finished[0].trainer.start()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
-    with pytest.raises(OSError, match=r"checkpoints/1 cannot be written \(0\.0 MB are free .* takes 1\.\d\): when"):
+    with pytest.raises(
+        OSError, match=r"checkpoints/1\.safetensors cannot be written \(0\.0 MB are free .* takes 1\.\d\): when"
+    ):
         run.save(1, state, {"minutes": 1.0, "loss": 1.0, "uas": 50.0, "las": 50.0})
     monkeypatch.undo()
     assert Run(tmp_path, finished[0].config).last(state)[0] == 0 and run.log() == []
@@ -382,7 +396,7 @@ def test_programs_are_not_kept_where_nobody_has_a_home(monkeypatch: pytest.Monke
     monkeypatch.setattr("pwd.getpwuid", unknown)
     jax.config.update("jax_compilation_cache_dir", None)
     try:
-        keep_programs()
+        cache_programs()
         assert jax.config.jax_compilation_cache_dir is None
     finally:
         jax.config.update("jax_compilation_cache_dir", before)
@@ -415,7 +429,7 @@ def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.fixture
 def small_defaults(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The command line with a model that trains in seconds."""
-    monkeypatch.setattr(ud, "Config", lambda **chosen: replace(TINY, layers=2, **chosen))
+    monkeypatch.setattr(train_command, "Config", lambda **chosen: replace(TINY, layers=2, **chosen))
     yield
 
 
@@ -423,13 +437,13 @@ def test_command_line_trains_and_resumes(
     small_defaults: None, treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["--lang", "demo", "--parser", "eisner", "--epochs", "2", "--runs", str(tmp_path), "--name", "short"]
-    assert ud.main([*command, "--minutes", "0"]) == 0
-    assert ud.main(command) == 0
+    assert train_command.main([*command, "--minutes", "0"]) == 0
+    assert train_command.main(command) == 0
     assert [entry["epoch"] for entry in map(json.loads, (tmp_path / "short" / "log.jsonl").open())] == [1, 2]
     assert "Exact match" in capsys.readouterr().out
-    assert ud.main([*command, "--seed", "3"]) == 1
+    assert train_command.main([*command, "--seed", "3"]) == 1
     assert "another configuration (seed: 3, not 1)" in capsys.readouterr().err
-    assert ud.main([*command, "--set", "graft=0.5", "states=64"]) == 1
+    assert train_command.main([*command, "--set", "graft=0.5", "states=64"]) == 1
     assert "another configuration (states: 64, not 32; graft: 0.5, not 0.15)" in " ".join(
         capsys.readouterr().err.split()
     )
@@ -438,15 +452,15 @@ def test_command_line_trains_and_resumes(
 def test_command_line_trains_greedily_and_evaluates_a_beam(
     small_defaults: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["--lang", "demo", "--parser", "greedy-mh3", "--features", "3", "--epochs", "1", "--runs", str(tmp_path)]
-    assert ud.main(command) == 0
-    folder = tmp_path / "demo-greedy-mh3-features3-hinge-1"
+    command = ["--lang", "demo", "--parser", "greedy-mh3", "--positions", "3", "--epochs", "1", "--runs", str(tmp_path)]
+    assert train_command.main(command) == 0
+    folder = tmp_path / "demo-greedy-mh3-positions3-hinge-1"
     before = (folder / "report.md").read_bytes()
-    assert ud.main([*command, "--beam", "2"]) == 0
+    assert train_command.main([*command, "--beam", "2"]) == 0
     assert (folder / "report.md").read_bytes() == before and (folder / "report-beam2.md").is_file()
     assert "argmax, beam 2" in capsys.readouterr().out
     assert len(read(folder / "dev-beam2.conllu")) == len(read(folder / "dev.conllu"))
-    assert ud.main([*command, "--confidence"]) == 1
+    assert train_command.main([*command, "--confidence"]) == 1
     assert "--confidence: that takes a search of all trees" in capsys.readouterr().err
 
 
@@ -464,26 +478,29 @@ def test_pseudo_projective_trees_are_decoded(treebank: Treebank, tmp_path: Path)
 
 def test_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
-    assert ud.main(["--lang", "got", "--treebanks", str(tmp_path), *runs]) == 1
+    assert train_command.main(["--lang", "got", "--treebanks", str(tmp_path), *runs]) == 1
     assert "looked for got-ud-train.conllu" in capsys.readouterr().err
-    assert ud.main(["--lang", "got", "--download", *runs]) == 1
-    assert "write --version, such as 2.0" in capsys.readouterr().err
-    assert ud.main(["--lang", "got", "--set", "parser=2", *runs]) == 1
+    assert train_command.main(["--lang", "got", "--download", *runs]) == 1
+    assert "write --ud-version, such as 2.0" in capsys.readouterr().err
+    assert train_command.main(["--lang", "got", "--set", "parser=2", *runs]) == 1
     assert "--set parser=2: expected NAME=NUMBER, such as layers=2" in capsys.readouterr().err
-    assert ud.main(["--lang", "demo", "--processes", "2", "--process", "1", *runs]) == 1
+    assert train_command.main(["--lang", "demo", "--processes", "2", "--process", "1", *runs]) == 1
     assert "--processes and --process number processes that meet: write --coordinator" in capsys.readouterr().err
-    assert ud.main(["--lang", "demo", "--members", "2", "--coordinator", "localhost:1", *runs]) == 1
+    assert train_command.main(["--lang", "demo", "--members", "2", "--coordinator", "localhost:1", *runs]) == 1
     assert "--members with --coordinator or --distributed: train each parser by itself" in capsys.readouterr().err
-    for wrong in (["--parser", "mh5"], ["--loss", "mse"], []):
+    for wrong in (["--parser", "mh5"], ["--loss", "mse"]):
         with pytest.raises(SystemExit):
-            ud.main([*wrong, *(["--lang", "got"] if wrong else [])])
-    assert "the following arguments are required: --lang" in capsys.readouterr().err
+            train_command.main([*wrong, "--lang", "got"])
+    assert train_command.main(runs) == 1
+    assert "no treebank: write --lang CODE, or --train FILE for files of your own" in capsys.readouterr().err
+    assert train_command.main(["--lang", "got", "--dev", "a.conllu", *runs]) == 1
+    assert "--dev and --test belong to files of your own: write --train FILE" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 
 def test_help_tells_where_treebanks_are_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
-        ud.main(["--help"])
+        train_command.main(["--help"])
     text = capsys.readouterr().out
     assert exit_.value.code == 0 and "$STRUCTDEP_TREEBANKS" in text and "mh4-hybrid" in text
 
@@ -491,3 +508,17 @@ def test_help_tells_where_treebanks_are_looked_for(capsys: pytest.CaptureFixture
 def test_a_state_is_a_pytree(finished: tuple[Experiment, Report]) -> None:
     state = finished[0].trainer.start()
     assert isinstance(jax.tree.map(lambda leaf: leaf, state), State)
+
+
+def test_programs_do_not_depend_on_seeds_epochs_and_learning_rates(treebank: Treebank, tmp_path: Path) -> None:
+    """So that a run with others finds them in the cache."""
+    texts = []
+    for number, config in enumerate((TINY, replace(TINY, seed=2, epochs=7, learning_rate=1e-3, warm_up=0.3))):
+        trainer = experiment(treebank, tmp_path / str(number), config).trainer
+        state = trainer.start()
+        batch, targets = trainer.material(0)[0][0], trainer.targets
+        arguments = state.parameters, state.step, batch, targets(batch), trainer.key
+        gradient = trainer.gradient.jitted.lower(*arguments)
+        update = trainer.update.jitted.lower(state, state.parameters, trainer.schedule)
+        texts.append((gradient.as_text(), update.as_text()))
+    assert texts[0] == texts[1]

@@ -22,10 +22,10 @@ from structdep.inference.scores import Problem, problem
 
 SYSTEMS = [
     sd.charts.arc_hybrid(transitions=True),
-    sd.charts.mhk(4),
     *(
         pytest.param(system, marks=pytest.mark.slow)
         for system in (
+            sd.charts.mhk(4),
             sd.charts.eisner(),
             sd.charts.arc_eager(),
             sd.charts.mhk(5),
@@ -85,7 +85,12 @@ def random_scores(batch: int, words: int) -> jax.Array:
 
 
 @pytest.mark.parametrize(
-    "system, words", [(sd.charts.eisner(), 11), (sd.charts.mhk(4), 11), (sd.charts.arc_eager(), 70)]
+    "system, words",
+    [
+        (sd.charts.eisner(), 11),
+        pytest.param(sd.charts.mhk(4), 11, marks=pytest.mark.slow),
+        pytest.param(sd.charts.arc_eager(), 70, marks=pytest.mark.slow),
+    ],
 )
 def test_cells_are_more_than_lanes(
     system: DeductionSystem, words: int, interpreted: list[str], monkeypatch: pytest.MonkeyPatch

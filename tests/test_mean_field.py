@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.mean_field import Parts, mean_field, messages
+from structdep_parser.nn.mean_field import Parts, mean_field, messages
 
 
 def random_parts(words: int, features: int) -> Parts:

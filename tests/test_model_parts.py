@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from experiments.batches import batches
-from experiments.demo_treebank import write_demo_treebank
-from experiments.distances import LIMITS, Distances
-from experiments.tag_scorer import TagScorer, TagScores
-from experiments.treebank import Sentence, read
-from experiments.vocabulary import Vocabulary, full_tags
+from structdep_parser.data.batches import batches
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.treebank import Sentence, read
+from structdep_parser.data.vocabulary import Vocabulary, full_tags
+from structdep_parser.nn.distances import LIMITS, Distances
+from structdep_parser.nn.tag_scorer import TagScorer, TagScores
 
 
 def randomized(module: nnx.Module, seed: int = 0) -> None:

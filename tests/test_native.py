@@ -18,7 +18,7 @@ from structdep.inference.scores import Problem, problem
 from structdep.testing import LOG, value
 
 WORDS = 11
-needs_it = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
+needs_it = pytest.mark.skipif(not library.is_there(), reason="the compiled CPU engine is not installed")
 SYSTEMS = [
     sd.charts.eisner(),
     sd.charts.arc_hybrid(transitions=True),

@@ -14,19 +14,20 @@ from training_cases import TINY, experiment, random_model, small_treebank
 from ud_rules import check_accepted
 
 import structdep as sd
-from experiments import ensemble, parse, ud
-from experiments.chart_parsers import CHARTS
-from experiments.config import Config
-from experiments.corpus import nearest_trees
-from experiments.decoding import Decoding
-from experiments.demo_treebank import write_demo_treebank
-from experiments.one_root import k_best, log_partition, with_arcs
-from experiments.relations import is_root
-from experiments.sentences import Sentence, read, stream
-from experiments.trained_model import TrainedModel
-from experiments.tree_losses import LOSSES
-from experiments.vocabulary import Vocabulary
 from structdep.trees import is_tree
+from structdep_parser.cli import ensemble, parse
+from structdep_parser.cli import train as train_command
+from structdep_parser.config import Config
+from structdep_parser.data.corpus import nearest_trees
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.relations import is_root
+from structdep_parser.data.sentences import Sentence, read, stream
+from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.parsers.chart_parsers import CHARTS
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.one_root import k_best, log_partition, with_arcs
+from structdep_parser.parsers.trained_model import TrainedModel
+from structdep_parser.parsers.tree_losses import LOSSES
 
 KNOWN = """\
 # sent_id = known-1
@@ -150,8 +151,8 @@ def test_several_roots_where_they_are_asked_for(sentences: list[Sentence], tmp_p
     assert parse.main([str(tmp_path)], io.BytesIO(as_bytes(sentences)), sink) == 0
     assert any((s.heads == 0).sum() > 1 for s in stream(io.BytesIO(sink.getvalue()), "out"))
     parsed([tmp_path], as_bytes(sentences), "--single-root")
-    assert ud.config(ud.parser().parse_args(["--lang", "got"])).single_root
-    chosen = ud.config(ud.parser().parse_args(["--lang", "got", "--no-single-root"]))
+    assert train_command.config(train_command.parser().parse_args(["--lang", "got"])).single_root
+    chosen = train_command.config(train_command.parser().parse_args(["--lang", "got", "--no-single-root"]))
     assert not chosen.single_root and "any-roots" in chosen.name
 
 

@@ -146,6 +146,12 @@ CORNERS = (
 OWN = {one.name: one for one in (OWN_SCORE, TWO_AXIOMS, AXIOM_ALONE, ANY_MIDDLE, STATES, INNER_SUMS, *CORNERS)}
 
 
-@pytest.mark.parametrize("name", OWN)
+QUICK = (OWN_SCORE.name, TWO_AXIOMS.name, STATES.name, INNER_SUMS.name)
+"""What XLA also runs each time: it takes long to compile the others."""
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow_by_xla) for name in OWN]
+)
 def test_systems_by_hand(name: str, engine: str) -> None:
     check(OWN[name], alone=engine == "cpu")

@@ -13,15 +13,16 @@ import pytest
 from numpy.typing import NDArray
 from training_cases import TINY, random_model, score_tables
 
-from experiments import incoming, parse
-from experiments.annotator import Annotator
-from experiments.decoding import Decoding
-from experiments.demo_treebank import write_demo_treebank
-from experiments.joint_annotator import JointAnnotator, models_in
-from experiments.prediction import Tree
-from experiments.sentences import Sentence, read, stream
-from experiments.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
 from structdep.trees import is_projective, is_tree
+from structdep_parser.cli import parse
+from structdep_parser.data import streams as incoming
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import Sentence, read, stream
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.ensemble import JointParser, models_in
+from structdep_parser.parsers.prediction import Tree
+from structdep_parser.parsers.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
+from structdep_parser.parsers.trained_parser import TrainedParser
 
 PARTIAL = """\
 # sent_id = a
@@ -67,7 +68,7 @@ def words(text: str) -> list[list[str]]:
 def best(model: TrainedModel, sentences: list[Sentence], memory: float = np.inf) -> tuple[list[Tree], list[str]]:
     """The best trees, and the warnings."""
     told: list[str] = []
-    return [trees[0] for trees in Annotator(model, Decoding(), memory, told.append)(sentences)], told
+    return [trees[0] for trees in TrainedParser(model, memory, told.append)(sentences)], told
 
 
 def test_a_model_is_what_was_saved_wherever_it_lies(model: TrainedModel, folder: Path, tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_what_comes_before_heads_that_no_tree_has_is_written(
     assert status == 1 and text == parsed(tmp_path, PARTIAL, "--constraints", "--single-root")[1]
     (told,) = capsys.readouterr().err.splitlines()
     assert told.startswith(
-        "parse.py: standard input, line 12, sentence 3 (sent_id = b): no tree has the heads it comes"
+        "structdep parse: standard input, line 12, sentence 3 (sent_id = b): no tree has the heads it comes"
     )
     assert told.endswith("HEAD is 0 in 2 words, and in one of a tree with a single root: left out")
     assert parsed(tmp_path, two_roots, "--constraints", "--no-single-root")[0] == 0
@@ -144,7 +145,7 @@ def test_trees_that_have_the_known_heads_are_probable_given_these(model: Trained
     rows = PARTIAL.replace("\t1\t_\t_", "\t4\t_\t_").encode().splitlines(keepends=True)
     (sentence, _) = stream(rows, "rows", "partial")
     decoding = Decoding(confidence=True, k_best=k_best, known=True)
-    (trees,) = Annotator(model, decoding, np.inf, pytest.fail)([sentence])
+    (trees,) = TrainedParser(model, np.inf, pytest.fail)([sentence], decoding)
     ((_, tables),) = score_tables(model, [sentence])
     arcs = np.asarray(tables["arc"])
     candidates = [np.array([2, a, 4, b]) for a in range(5) for b in range(5)]
@@ -204,7 +205,7 @@ def test_long_sentences_are_parsed_by_a_cheaper_system(parser: str, sentences: l
 def test_sentences_too_long_for_all_models_are_parsed_by_the_first(sentences: list[Sentence]) -> None:
     models = {name: random_model(replace(TINY, parser=name), sentences) for name in ("mst", "mst2-greedy")}
     told: list[str] = []
-    found = JointAnnotator(models, Decoding(), 0, told.append)(sentences[:2])
+    found = JointParser(models, 0, told.append)(sentences[:2])
     for (tree,), expected in zip(found, best(models["mst"], sentences[:2])[0], strict=True):
         np.testing.assert_array_equal(tree.heads, expected.heads)
     for number, line in enumerate(told, start=1):
@@ -215,11 +216,11 @@ def test_sentences_too_long_for_all_models_are_parsed_by_the_first(sentences: li
 
 def test_models_that_parse_together_need_room_for_marginals(sentences: list[Sentence]) -> None:
     model, told = random_model(replace(TINY, parser="mh4", loss="nll"), sentences), list[str]()
-    annotator = Annotator(model, Decoding(), np.inf, pytest.fail)
-    best, sums = annotator.need(sentences[0]), annotator.need(sentences[0], Decoding("mbr"))
-    hinge = Annotator(random_model(replace(TINY, parser="mh4"), sentences), Decoding(), np.inf, pytest.fail)
+    trained_parser = TrainedParser(model, np.inf, pytest.fail)
+    best, sums = trained_parser.need(sentences[0]), trained_parser.need(sentences[0], Decoding("mbr"))
+    hinge = TrainedParser(random_model(replace(TINY, parser="mh4"), sentences), np.inf, pytest.fail)
     assert best == hinge.need(sentences[0]) < sums / 4, "a best tree takes as much, whatever the loss"
-    JointAnnotator({"a": model, "b": model}, Decoding(), (best + sums) / 2, told.append)(sentences[:1])
+    JointParser({"a": model, "b": model}, (best + sums) / 2, told.append)(sentences[:1])
     assert len(told) == 1 and "too many for all models at once: parsed by the first alone" in told[0]
 
 
@@ -244,7 +245,7 @@ def assert_no_head_is_better(arcs: NDArray[np.float32], heads: NDArray[np.int32]
 
 
 def test_parsers_without_charts_parse_and_say_what_they_cannot(sentences: list[Sentence], tmp_path: Path) -> None:
-    random_model(replace(TINY, parser="greedy-mh3", features=2), sentences).save(tmp_path)
+    random_model(replace(TINY, parser="greedy-mh3", positions=2), sentences).save(tmp_path)
     status, text = parsed(tmp_path, PARTIAL)
     assert status == 0 and is_projective([int(word[6]) for word in words(text)[:4]])
     for option in ("--constraints", "--confidence"):

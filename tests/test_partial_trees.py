@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from training_cases import TINY, experiment, losses, small_treebank
 
-from experiments.chart_parsers import CHARTS
-from experiments.corpus import Partial, nearest_trees
-from experiments.sentences import read
-from experiments.transition_parsers import SYSTEMS
-from experiments.treebank import Treebank
-from experiments.vocabulary import Vocabulary
+from structdep_parser.data.corpus import Partial, nearest_trees
+from structdep_parser.data.sentences import read
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.parsers.chart_parsers import CHARTS
+from structdep_parser.parsers.transition_parsers import SYSTEMS
 
 PARTIAL = """\
 # sent_id = part:100:1
@@ -72,7 +72,7 @@ def test_parsers_that_cannot_are_named(parser: str, treebank: Treebank, tmp_path
         rf"line 4, sentence 1 \(sent_id = part:100:1\), word 3 \(saw\) has no head, and {parser} learns from whole"
     )
     with pytest.raises(ValueError, match=message):
-        experiment(treebank, tmp_path / "run", replace(TINY, parser=parser, features=2))
+        experiment(treebank, tmp_path / "run", replace(TINY, parser=parser, positions=2))
     assert not (tmp_path / "run").exists()
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.sentences import Sentence, read
-from experiments.treebank import VARIABLE, find_treebank
 from structdep.trees import all_trees, crossing_arcs, is_projective, is_tree
 from structdep.trees.pseudo_projective import Scheme, decode, encode, lift
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.treebank import VARIABLE, find_treebank
 
 SCHEMES: tuple[Scheme, ...] = ("head", "path", "head+path")
 each_scheme = pytest.mark.parametrize("scheme", SCHEMES)

@@ -48,7 +48,7 @@ def test_by_the_engine_for_cpus(number: int) -> None:
     check_block(number, BLOCK)
 
 
-@blocks(3, 50)
+@blocks(1, 52)
 def test_by_xla(number: int, by_xla: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third one in groups as large as can be."""
     if number % 3 == 2:

@@ -14,7 +14,7 @@ from structdep._engines.query import Query
 from structdep.deduction import DeductionSystem
 from structdep.inference.scores import Problem, problem
 
-pytestmark = pytest.mark.skipif(not library.is_there(), reason="there is no C++ compiler")
+pytestmark = pytest.mark.skipif(not library.is_there(), reason="the compiled CPU engine is not installed")
 SYSTEMS = [sd.charts.one_endpoint_crossing(), sd.charts.crossing_sensitive(), sd.charts.mh4_trees()]
 
 

@@ -11,14 +11,14 @@ import training_cases
 from flax import nnx
 from rich.console import Console
 
-from experiments import second_order
-from experiments.chart_parsers import CHARTS
-from experiments.decoding import Decoding
-from experiments.demo_treebank import write_demo_treebank
-from experiments.experiment import Experiment
-from experiments.parsers import check
-from experiments.report import Report
-from experiments.scorers import TableScorer, Trilinear
+import second_order
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.evaluation.report import Report
+from structdep_parser.nn.scorers import TableScorer, Trilinear
+from structdep_parser.parsers.chart_parsers import CHARTS
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.registry import check
+from structdep_parser.training.experiment import Experiment
 
 TINY = replace(
     training_cases.TINY, parser="mst2-greedy", part_features=8, epochs=1, words_per_batch=500, learning_rate=2e-2

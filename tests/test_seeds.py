@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from training_cases import TINY, small_treebank
 
-from experiments import parse, ud
-from experiments.config import Config
-from experiments.decoding import Decoding
-from experiments.parsers import check
-from experiments.seeds import Members, Tell
-from experiments.sentences import read
-from experiments.table4 import finished
-from experiments.treebank import Treebank
+from structdep_parser.cli import parse
+from structdep_parser.cli import train as train_command
+from structdep_parser.config import Config
+from structdep_parser.data.sentences import read
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.registry import check
+from structdep_parser.training.ensemble_run import EnsembleRun, Tell
+from structdep_parser.training.results import results_in
 
 CONFIG = replace(TINY, lang="xyz", parser="mst", loss="nll", tags="on", members=2, seed=2, epochs=1)
 SIZES = [
@@ -40,20 +41,20 @@ def command(tmp_path: Path) -> list[str]:
 
 
 def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_path: Path, command: list[str]) -> None:
-    assert ud.config(ud.parser().parse_args(command)) == CONFIG
+    assert train_command.config(train_command.parser().parse_args(command)) == CONFIG
     asked: list[tuple[int, int, int]] = []
     told: list[str] = []
 
     def train(arguments: Sequence[str], at_once: int, tell: Tell) -> int:
-        config = ud.config(ud.parser().parse_args(arguments))
+        config = train_command.config(train_command.parser().parse_args(arguments))
         asked.append((config.seed, config.members, at_once))
         if asked == [(3, 1, 1), (4, 1, 1)]:
             tell("no room")
             return 1
-        return ud.main(arguments)
+        return train_command.main(arguments)
 
     folder = tmp_path / "runs" / CONFIG.name
-    members = Members(CONFIG, treebank, folder, command)
+    members = EnsembleRun(CONFIG, treebank, folder, command)
     with pytest.raises(ValueError, match="seed 4 failed: when this is mended, the same command goes on"):
         members.train(1, told.append, train)
     assert told == ["seed 4: no room"]
@@ -65,7 +66,7 @@ def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_pat
     assert together["training"]["minutes"] == pytest.approx(sum(own["training"]["minutes"] for own in alone))
     dev, test = (100 * report.evaluations[split].all.uas for split in ("dev", "test"))
     assert together["results"]["dev"]["groups"]["all"]["uas"] == dev
-    (row,) = finished(folder.parent).values()
+    (row,) = results_in(folder.parent).values()
     assert (row["parser"], row["dev UAS"], row["test UAS"]) == ("mst", dev, test) and "members: 2" in row["changes"]
     first, second = (own["results"]["dev"]["groups"]["all"] for own in alone)
     text = (folder / "report.md").read_text(encoding="utf-8")
@@ -81,14 +82,14 @@ def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_pat
 
 
 def test_another_configuration_is_refused(treebank: Treebank, tmp_path: Path, command: list[str]) -> None:
-    Members(CONFIG, treebank, tmp_path / "run", command)
+    EnsembleRun(CONFIG, treebank, tmp_path / "run", command)
     with pytest.raises(ValueError, match="members: 3, not 2"):
-        Members(replace(CONFIG, members=3), treebank, tmp_path / "run", command)
+        EnsembleRun(replace(CONFIG, members=3), treebank, tmp_path / "run", command)
     with pytest.raises(ValueError, match="--seed 0 with --members 2: write a seed of 1 or more"):
-        Members(replace(CONFIG, seed=0), treebank, tmp_path / "none", command)
+        EnsembleRun(replace(CONFIG, seed=0), treebank, tmp_path / "none", command)
     assert not (tmp_path / "none").exists()
     with pytest.raises(ValueError, match="--at-once 0: expected 1 or more"):
-        Members(CONFIG, treebank, tmp_path / "run", command).train(0, pytest.fail)
+        EnsembleRun(CONFIG, treebank, tmp_path / "run", command).train(0, pytest.fail)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,6 @@ def test_what_does_not_go_together(config: Config, decoding: Decoding, told: str
 def test_members_have_processes_of_their_own(
     treebank: Treebank, tmp_path: Path, command: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert ud.main([*command, "--at-once", "2"]) == 0
+    assert train_command.main([*command, "--at-once", "2"]) == 0
     printed = capfd.readouterr().out
     assert "seed 3: epoch   1/1" in printed and "seed 4: epoch   1/1" in printed and "2 parsers by" in printed

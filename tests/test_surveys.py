@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import pseudo_projective, transitions_per_word
-from experiments.demo_treebank import write_demo_treebank
-from experiments.lifting import decoded, encoded
-from experiments.sentences import Sentence, read
-from experiments.transitions_per_word import Fit
+import pseudo_projective
+import transitions_per_word
 from structdep.trees import is_projective
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.pseudo_projective import decoded, encoded
+from structdep_parser.data.sentences import Sentence, read
+from transitions_per_word import Fit
 
 
 @pytest.fixture(scope="module")

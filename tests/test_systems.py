@@ -47,6 +47,12 @@ class Declared(NamedTuple):
 SYSTEMS = (
     Declared(eisner(), (3, 2), PROJECTIVE, PROJECTIVE),
     Declared(eisner(single_root=True), (3, 2), SINGLE_ROOT, SINGLE_ROOT),
+    Declared(eisner(siblings=True), (3, 2), PROJECTIVE, PROJECTIVE),
+    Declared(eisner(single_root=True, siblings=True), (3, 2), SINGLE_ROOT, SINGLE_ROOT),
+    Declared(eisner(grandparents=True), (4, 3), PROJECTIVE, PROJECTIVE),
+    Declared(eisner(single_root=True, grandparents=True), (4, 3), SINGLE_ROOT, SINGLE_ROOT),
+    Declared(eisner(siblings=True, grandparents=True), (4, 3), PROJECTIVE, PROJECTIVE),
+    Declared(eisner(single_root=True, siblings=True, grandparents=True), (4, 3), SINGLE_ROOT, SINGLE_ROOT),
     Declared(arc_hybrid(), (3, 2), PROJECTIVE, BY_TRANSITIONS),
     Declared(arc_hybrid(transitions=True), (3, 2), PROJECTIVE, BY_TRANSITIONS),
     Declared(arc_eager(), (3, 2), PROJECTIVE, BY_TRANSITIONS),

@@ -10,25 +10,26 @@ from statistics import stdev
 import pytest
 from training_cases import small_treebank
 
-from experiments import table4, ud
-from experiments.config import Config
-from experiments.treebank import VARIABLE
+import table4
+from structdep_parser.cli import train as train_command
+from structdep_parser.config import Config
+from structdep_parser.data.treebank import VARIABLE
 
 UAS = {("mh3", 1): 83.0, ("mh3", 2): 84.0, ("mst", 1): 85.0}
 
 
 def config_of(arguments: Sequence[str]) -> Config:
-    return ud.config(ud.parser().parse_args(arguments))
+    return train_command.config(train_command.parser().parse_args(arguments))
 
 
 def finish(arguments: Sequence[str], epochs: int | None = None) -> int:
-    """What ud.py leaves, without the work, after all epochs or so many; the second seed of mst fails."""
-    options, config = ud.parser().parse_args(arguments), config_of(arguments)
+    """What structdep train leaves, without the work, after all epochs or so many; the second seed of mst fails."""
+    options, config = train_command.parser().parse_args(arguments), config_of(arguments)
     if (config.parser, config.seed) not in UAS:
         return 1
     uas = UAS[config.parser, config.seed]
     folder = options.runs / config.name
-    replace(config, treebank=ud.treebank(options).checksum).write(folder / "config.json")
+    replace(config, treebank=train_command.treebank(options).checksum).write(folder / "config.json")
     results = {
         split: {"groups": {"all": {"words": 9, "uas": uas - less, "las": uas - 6 - less}}}
         for split, less in (("dev", 0), ("test", 1))
@@ -125,17 +126,17 @@ def test_parsers_that_begin_with_another(command: list[str], tmp_path: Path, mon
         asked.append(list(arguments))
         return finish(arguments)
 
-    assert table4.main([*command, "--started", "--", "--set", "layers=2"], train) == 1
+    assert table4.main([*command, "--warm-start", "--", "--set", "layers=2"], train) == 1
     configs = [config_of(arguments) for arguments in asked]
     first = [f"got-mst2-mean-field-nll-{seed}" for seed in (1, 2)]
-    expected = [first[0], *["got-mh3-started-hinge-1", "got-mst-started-hinge-1"]]
+    expected = [first[0], *["got-mh3-warm-hinge-1", "got-mst-warm-hinge-1"]]
     assert [config.name for config in configs] == [*expected, *(name[:-1] + "2" for name in expected)]
-    assert [config.start for config in configs] == [
+    assert [config.init_from for config in configs] == [
         start and str(tmp_path / start) for start in ("", first[0], first[0], "", first[1], first[1])
     ]
     assert {config.layers for config in configs} == {2} and {config.graft for config in configs} == {0.35}
     lines = [line for line in (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines() if "mh3" in line]
-    assert len(lines) == 1 and "start: mst2-mean-field-nll" in lines[0] and "83.50" in lines[0]
+    assert len(lines) == 1 and "init_from: mst2-mean-field-nll" in lines[0] and "83.50" in lines[0]
 
 
 def test_runs_that_lack_epochs_go_on(command: list[str], tmp_path: Path) -> None:
@@ -168,12 +169,12 @@ def test_all_members_of_a_run_must_be_finished(command: list[str], tmp_path: Pat
 
 def test_versions_of_a_treebank_are_told_apart(command: list[str], tmp_path: Path, treebanks: Path) -> None:
     assert table4.main(command, finish) == 1
-    before = ud.treebank(ud.parser().parse_args(["--lang", "got"])).checksum
+    before = train_command.treebank(train_command.parser().parse_args(["--lang", "got"])).checksum
     for folder in list(tmp_path.glob("got-*")):
         folder.rename(tmp_path / f"other-{folder.name}")
     train = treebanks / "got-ud-train.conllu"
     train.write_text(train.read_text(encoding="utf-8") * 2, encoding="utf-8")
-    after = ud.treebank(ud.parser().parse_args(["--lang", "got"])).checksum
+    after = train_command.treebank(train_command.parser().parse_args(["--lang", "got"])).checksum
     assert len(asked_by(command)) == 4
     assert table4.main(command, finish) == 1 and len(asked_by(command)) == 1
     lines = (tmp_path / "table4.md").read_text(encoding="utf-8").splitlines()
@@ -199,7 +200,10 @@ def test_damaged_reports_are_named(
     [
         (["--", "--decode", "mbr"], "-- --decode mbr --beam 1: tables are made of report.json"),
         (["--", "--beam", "8"], "this would write report-beam8.json: leave these options out"),
-        (["--started", "--", "--members", "2"], "--started -- --members 2: a parser begins with what one has learned"),
+        (
+            ["--warm-start", "--", "--members", "2"],
+            "--warm-start -- --members 2: a parser begins with what one has learned",
+        ),
     ],
 )
 def test_options_of_runs_that_no_table_can_have(
@@ -234,3 +238,9 @@ def test_runs_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert table4.main(command) == 0
     assert "| eisner, epochs: 1 |" in (tmp_path / "runs" / "table4.md").read_text(encoding="utf-8")
     assert (tmp_path / "runs" / "demo-eisner-hinge-1" / "report.html").is_file()
+
+
+def test_many_runs_are_not_started_by_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--lang", "got", "--runs", str(tmp_path / "runs")]
+    assert table4.main(command, pytest.fail) == 1
+    assert "this would train 40 parsers, one after the other: write --yes" in capsys.readouterr().err

@@ -12,15 +12,16 @@ import pytest
 from flax import nnx
 from training_cases import TINY, experiment, losses, small_treebank
 
-from experiments.config import Config
-from experiments.decoding import Decoding
-from experiments.parsers import PARSERS, check, parser_of
-from experiments.transition_parsers import DYNAMIC, PLACES, SYSTEMS, TransitionParser
-from experiments.transition_scorer import TransitionScorer
-from experiments.transition_targets import Exploration, Runs
-from experiments.treebank import Treebank, read
 from structdep import transitions as tr
 from structdep.trees import is_tree
+from structdep_parser.choices import PARSERS
+from structdep_parser.config import Config
+from structdep_parser.data.treebank import Treebank, read
+from structdep_parser.nn.transition_scorer import TransitionScorer
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.registry import algorithm_of, check
+from structdep_parser.parsers.transition_parsers import DYNAMIC, POSITIONS, SYSTEMS, TransitionParser
+from structdep_parser.parsers.transition_targets import Exploration, Runs
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +43,10 @@ def test_a_few_steps_lower_the_loss(parser: str, oracle: str, loss: str, treeban
     assert np.isfinite(found).all() and found[-1] < 0.8 * found[0]
 
 
-@pytest.mark.parametrize("features", PLACES)
+@pytest.mark.parametrize("features", POSITIONS)
 def test_a_configuration_is_scored_by_a_layer_over_its_vectors(features: int) -> None:
     """The shares of the places add up to the layer over all of them."""
-    places = PLACES[features]
+    places = POSITIONS[features]
     scorer = TransitionScorer(places, 7, 6, 5, 0.5, rngs=nnx.Rngs(0))
     states = jax.random.normal(jax.random.key(1), (2, 4, 6))
     nodes = jax.random.randint(jax.random.key(2), (5, 2, 3), 0, 4)
@@ -105,7 +106,7 @@ def test_explorations_have_room_for_every_run(treebank: Treebank) -> None:
 
 
 def test_exploring_follows_the_scorer_and_leaves_no_gradient_there() -> None:
-    parser = TransitionParser("greedy-mh3", features=2)
+    parser = TransitionParser("greedy-mh3", positions=2)
     scorer = parser.scorer(TINY, rngs=nnx.Rngs(0))
     graph, parameters = nnx.split(scorer)
     heads = np.array([[2, 0, 2, 3]])
@@ -125,7 +126,7 @@ def test_exploring_follows_the_scorer_and_leaves_no_gradient_there() -> None:
 
 @pytest.mark.parametrize("parser", ["greedy-mh3", "swap-hybrid"])
 def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
-    made, one = (TransitionParser(parser, features=3, one_root=one_root) for one_root in (False, True))
+    made, one = (TransitionParser(parser, positions=3, one_root=one_root) for one_root in (False, True))
     states = jax.random.normal(jax.random.key(0), (8, 9, TINY.states))
     lengths = jnp.arange(8)
     scores = made.scorer(TINY, rngs=nnx.Rngs(0))(states, lengths)
@@ -144,7 +145,7 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
 
 @pytest.mark.parametrize("parser", PARSERS)
 def test_projective_parsers_say_so(parser: str) -> None:
-    assert parser_of(Config(parser=parser)).projective == (
+    assert algorithm_of(Config(parser=parser)).projective == (
         parser in ("eisner", "mh3", "arc-eager", "greedy-mh3", "greedy-eager")
     )
 
@@ -158,12 +159,17 @@ def refused(wrong: Callable[[], object], *parts: str) -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     chart, greedy = Config(parser="mh3"), Config(parser="greedy-mh4")
     refused(
-        lambda: parser_of(replace(chart, features=3)), "--features is for greedy-mh4", "mh3 has none", "leave it out"
+        lambda: algorithm_of(replace(chart, positions=3)),
+        "--positions is for greedy-mh4",
+        "mh3 has none",
+        "leave it out",
     )
-    refused(lambda: parser_of(replace(chart, oracle="static")), "--oracle is for greedy-mh4", "leave it out")
-    refused(lambda: parser_of(replace(greedy, oracle="dynamic")), "greedy-mh4 has none, greedy-mh3", "--oracle static")
-    refused(lambda: parser_of(replace(greedy, features=5)), "--features 5", "2, 3 or 4")
-    refused(lambda: parser_of(replace(greedy, pseudo_projective="head")), "greedy-mh4 has crossing arcs", "eisner")
+    refused(lambda: algorithm_of(replace(chart, oracle="static")), "--oracle is for greedy-mh4", "leave it out")
+    refused(
+        lambda: algorithm_of(replace(greedy, oracle="dynamic")), "greedy-mh4 has none, greedy-mh3", "--oracle static"
+    )
+    refused(lambda: algorithm_of(replace(greedy, positions=5)), "--positions 5", "2, 3 or 4")
+    refused(lambda: algorithm_of(replace(greedy, pseudo_projective="head")), "greedy-mh4 has crossing arcs", "eisner")
     refused(lambda: check(chart, Decoding(beam=8)), "--beam 8", "leave --beam out")
     refused(
         lambda: check(greedy, Decoding(confidence=True)), "--confidence: that takes", "mh4 does not make", "mh4-hybrid"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.treebank import VARIABLE, find_treebank, read, write_predictions
+from structdep_parser.data.treebank import VARIABLE, find_treebank, read, write_predictions
 
 ROWS = (
     "1-2\tnita\t_\t_\t_\t_\t_\t_\t_\t_",
@@ -196,7 +196,7 @@ def test_several_treebanks_are_told_apart_by_code_version_or_folder(tmp_path: Pa
     treebank_files(tmp_path / "r2.1" / "UD_Latin", "la")
     treebank_files(tmp_path / "r2.10" / "UD_Latin", "la_proiel")
     treebank_files(tmp_path / "r2.10" / "UD_Latin", "la_ittb")
-    with pytest.raises(ValueError, match=r"(?s)several .*la in .*la_ittb in .*la_proiel in .*--version"):
+    with pytest.raises(ValueError, match=r"(?s)several .*la in .*la_ittb in .*la_proiel in .*--ud-version"):
         find_treebank("la", tmp_path)
     assert find_treebank("la", tmp_path, "2.1").train.name == "la-ud-train.conllu"
     assert find_treebank("la_ittb", tmp_path).train.name == "la_ittb-ud-train.conllu"

@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 
 import structdep as sd
-from experiments.sentences import Sentence, read
-from experiments.treebank import VARIABLE, find_treebank
 from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk, one_endpoint_crossing
 from structdep.deduction import DeductionSystem
 from structdep.testing import MAX, value
 from structdep.trees import heads_to_arcs, is_projective, is_tree
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.treebank import VARIABLE, find_treebank
 
 FIRST = 50
 

@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 from transition_cases import ORACLES
 
-from experiments.sentences import Sentence, read
-from experiments.transitions_per_word import fits
-from experiments.treebank import VARIABLE, find_treebank
 from structdep.transitions import (
     makes,
     sequences,
 )
 from structdep.transitions.configuration import apply, start
 from structdep.trees import is_projective, is_tree
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.treebank import VARIABLE, find_treebank
+from transitions_per_word import fits
 
 MH4 = {
     ("got", "train"): 3346,

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from experiments.sentences import read
-from experiments.treebank import VARIABLE, find_treebank
 from structdep.trees import (
     AttachmentCounts,
     all_trees,
@@ -24,6 +22,8 @@ from structdep.trees import (
     is_tree,
     projective_order,
 )
+from structdep_parser.data.sentences import read
+from structdep_parser.data.treebank import VARIABLE, find_treebank
 
 PADDED = np.array([[2, 0, 0, 0], [3, 4, 0, 3], [0, 0, 0, 0]], np.int32)
 LENGTHS = np.array([2, 4, 1], np.int32)

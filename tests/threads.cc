@@ -29,21 +29,21 @@ XLA_FFI_Error* count(XLA_FFI_ThreadPool_NumThreads_Args* args) {
   return nullptr;
 }
 
-// The values of some sentences, whatever else is wanted of them.
-std::vector<float> values(ffi::ThreadPool& pool, const Rules& rules, Want want, bool adds) {
-  const Program& program = rules.program;
-  Batch<float> batch{program, adds, want, kWords};
+// The values of some sentences, whatever else the query asks for.
+std::vector<float> values(ffi::ThreadPool& pool, const LoadedProgram& loaded, Query query, bool adds) {
+  const Program& program = loaded.program;
+  Batch<float> batch{program, adds, query, kWords};
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
-  std::vector<std::vector<float>> scores, uses;
+  std::vector<std::vector<float>> scores, counts;
   for (size_t m = 0; m < program.scores.size(); ++m) {
     std::vector<float>& own = scores.emplace_back(kSentences * batch.size_of(m));
     for (float& score : own) score = normal(random);
-    uses.emplace_back(own.size());
+    counts.emplace_back(own.size());
   }
   for (size_t m = 0; m < scores.size(); ++m) {
     batch.scores.push_back({scores[m].data(), Rows({kSentences}, {kSentences})});
-    if (want != kValue) batch.uses.push_back(uses[m].data());
+    if (query != Query::kValue) batch.counts.push_back(counts[m].data());
   }
   const std::vector<uint32_t> seeds(2 * kSentences, 5);
   std::vector<int32_t> lengths(kSentences);
@@ -53,7 +53,7 @@ std::vector<float> values(ffi::ThreadPool& pool, const Rules& rules, Want want, 
   batch.has_arcs.resize(program.tables.size());
   std::vector<float> result(kSentences);
   batch.values = result.data();
-  parse(pool, rules, batch);
+  parse(pool, loaded, batch);
   return result;
 }
 
@@ -72,19 +72,19 @@ int main(int size, char** names) {
   api.XLA_FFI_ThreadPool_Schedule = schedule, api.XLA_FFI_ThreadPool_NumThreads = count;
   ffi::DiagnosticEngine diagnostic;
   ffi::ThreadPool threads = *ffi::CtxDecoding<ffi::ThreadPool>::Decode(&api, nullptr, diagnostic);
-  Kept<std::vector<int32_t>, Rules> known;
+  Cache<std::vector<int32_t>, LoadedProgram> programs;
   int wrong = 0;
   for (int m = 1; m < size; ++m) {
     const std::vector<int32_t> numbers = read(names[m]);
     for (const bool adds : {false, true})
-      for (const Want want : {kValue, kUses, kBest, kSample}) {
-        if ((want == kUses || want == kSample) && !adds) continue;
+      for (const Query query : {Query::kValue, Query::kExpectedCounts, Query::kBest, Query::kSample}) {
+        if ((query == Query::kExpectedCounts || query == Query::kSample) && !adds) continue;
         std::vector<std::vector<float>> found(kCallers);
         std::vector<std::thread> callers;
         for (std::vector<float>& own : found)
           callers.emplace_back([&] {
-            own = values(threads, *known.get(numbers, [&] { return std::make_shared<Rules>(numbers); }), want, adds);
-            pool.clear();
+            own = values(threads, *programs.get(numbers, [&] { return std::make_shared<LoadedProgram>(numbers); }), query, adds);
+            memory_pool.clear();
           });
         for (std::thread& caller : callers) caller.join();
         for (const std::vector<float>& own : found) wrong += own != found[0];

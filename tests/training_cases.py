@@ -10,17 +10,17 @@ import numpy as np
 from flax import nnx
 from rich.console import Console
 
-from experiments.batches import Batch, batches
-from experiments.config import Config
-from experiments.demo_treebank import write_demo_treebank
-from experiments.experiment import Experiment
-from experiments.model import Model
-from experiments.parsers import parser_of
-from experiments.sentences import Sentence
-from experiments.shapes import ladder
-from experiments.trained_model import TrainedModel
-from experiments.treebank import Treebank
-from experiments.vocabulary import Vocabulary
+from structdep_parser.config import Config
+from structdep_parser.data.batches import Batch, batches
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.shapes import ladder
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.nn.model import Model
+from structdep_parser.parsers.registry import algorithm_of
+from structdep_parser.parsers.trained_model import TrainedModel
+from structdep_parser.training.experiment import Experiment
 
 TINY = Config(
     parser="eisner",
@@ -71,7 +71,7 @@ def losses(treebank: Treebank, folder: Path, config: Config, steps: int = 8) -> 
 def random_model(config: Config, sentences: list[Sentence], seed: int = 1) -> TrainedModel:
     """Of random weights, as if it had been trained."""
     vocabulary, rng = Vocabulary.of(sentences, 1), np.random.default_rng(seed)
-    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, parser_of(config))))
+    shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))
     weights = jax.tree.map(lambda leaf: jnp.asarray(0.3 * rng.normal(size=leaf.shape), leaf.dtype), shapes)
     return TrainedModel(config, vocabulary, weights)
 

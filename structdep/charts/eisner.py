@@ -1,16 +1,26 @@
-"""Eisner's half-span system for projective trees, O(n^3), each tree once (Eisner 1996)."""
+"""Projective trees by half spans, each tree once, with scores of one, two or three arcs (Eisner 1996)."""
 
 from structdep._once import once
+from structdep.charts.eisner_grand_siblings import eisner_grand_siblings
+from structdep.charts.eisner_grandparents import eisner_grandparents
+from structdep.charts.eisner_siblings import eisner_siblings
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
 
 i, j, k = indices("i j k")
 
 
 @once()
-def eisner(single_root: bool = False) -> DeductionSystem:
+def eisner(single_root: bool = False, siblings: bool = False, grandparents: bool = False) -> DeductionSystem:
     """Projective trees by half spans: complete C and incomplete I, with the head at the left (→) or at the right (←).
 
-    With `single_root`, exactly one word depends on the root.
+    Args:
+        single_root: exactly one word depends on the root.
+        siblings: also score `sibling[h, m, s]`, where s is the next dependent of h between h and its dependent m, or h
+            where m is the first on its side.
+        grandparents: also score `grandparent[g, h, m]`, where g is the head of h, the head of m; g is 0 where h is.
+
+    Returns:
+        A system in time O(n^3), or O(n^4) with grandparents.
 
     Example:
         >>> print(eisner())
@@ -22,7 +32,12 @@ def eisner(single_root: bool = False) -> DeductionSystem:
           C←[i,k]  I←[k,j]  ⊢  C←[i,j]
           I→[i,k]  C→[k,j]  ⊢  C→[i,j]
           goal  C→[0,n]
+        >>> eisner(siblings=True, grandparents=True).complexity
+        (4, 3)
     """
+    if siblings or grandparents:
+        both = eisner_grand_siblings if siblings else eisner_grandparents
+        return both(single_root) if grandparents else eisner_siblings(single_root)
     C_left, C_right, I_left, I_right, T = map(Item, ("C←", "C→", "I←", "I→", "T"))
     rules = (
         C_right[i, k] * C_left[k + 1, j] * arc[j, i] >> I_left[i, j],

@@ -58,7 +58,10 @@ def _check_goal(system: DeductionSystem) -> None:
     if [repr(p) for p in goal.span] not in (["0", "n"], ["0", "n+1"]):
         raise ValueError(f"the goal {goal!r} must span the sentence: 0 to n, or 0 to the sentinel n+1")
     if goal.is_exterior:
-        raise ValueError(f"the goal {goal!r} names a position outside its span, but nothing is outside the sentence")
+        raise ValueError(
+            f"the goal {goal!r} names a position outside its span, but nothing is outside the sentence: "
+            f"write a rule for a goal of the span alone, {goal!r} >> Goal[{goal.span[0]}, {goal.span[1]}]"
+        )
 
 
 def _check_axioms(system: DeductionSystem) -> None:

@@ -20,12 +20,19 @@ def eisner(
 ) -> Any:
     """Projective trees by Eisner's system, each derived once; see `inside`.
 
+    Scores `sibling` and `grandparent` select a system of second or third order; see `charts.eisner`.
+
     Example:
         >>> import jax.numpy as jnp, structdep as sd
-        >>> jnp.exp(sd.eisner(jnp.zeros((5, 5)), semiring=sd.LogSum, single_root=True)).round()
+        >>> arcs = jnp.zeros((5, 5))
+        >>> jnp.exp(sd.eisner(arcs, semiring=sd.LogSum, single_root=True)).round()
         Array(30., dtype=float32)
+        >>> sd.eisner({"arc": arcs, "sibling": jnp.ones((5, 5, 5)), "grandparent": jnp.ones((5, 5, 5))})
+        Array(8., dtype=float32)
     """
-    return inside(charts.eisner(single_root), scores, lengths, semiring)
+    given = named(scores).keys()
+    system = charts.eisner(single_root, siblings="sibling" in given, grandparents="grandparent" in given)
+    return inside(system, scores, lengths, semiring)
 
 
 def arc_standard(scores: Tables, lengths: ArrayLike | None = None, semiring: Kind = MaxPlus) -> Any:

@@ -2,11 +2,11 @@
 
 It answers the best score, the log-partition, expected counts, best derivations and samples, in a fraction of the time
 of XLA's programs. Nothing is compiled for a system or a shape: the rules are data (`program.py`) of one program
-(`chart.cc`), which works on eight or sixteen spans at a time (`frame.h`). It masks scores by itself, so XLA calls it
+(`chart.cc`), which works on eight or sixteen spans at a time (`layout.h`). It masks scores by itself, so XLA calls it
 at once, on the calling thread, where a program holds nothing else.
 
 Charts hold scores, or logarithms of sums. In large charts of systems that derive each tree once, sums are real numbers,
-relative to arcs of all heads (`potentials.h`). Where a sum is too small or too large for them, the sentences that are
+relative to arcs of all heads (`arc_scaling.h`). Where a sum is too small or too large for them, the sentences that are
 parsed together are parsed again, by logarithms. The last bits of a value or a marginal may depend on the sentences
 beside it.
 """
@@ -42,7 +42,9 @@ class Engine:
             return f"it does not know the {request.query.value} in {semiring.__name__}"
         if not is_possible(request.system, frozenset(request.scores)):
             return f"it has room for {MOST_POSITIONS} positions, {MOST_FACTORS} factors, {MOST_SUMMED} summed positions"
-        return "" if library.is_there() else "there is no compiled library"
+        if why := library.why_not():
+            library.warn()
+        return why
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
         tables, lengths, cotangent, seeds = arguments

@@ -1,88 +1,82 @@
-// Where cells are in memory, and how far from one to the next.
+// Where cells are in memory, and how far it is from one to the next.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "nest.h"
+#include "loops.h"
 
 namespace structdep {
-
-// How far from one cell to the next, for each position.
-struct Box {
-  ptrdiff_t base = 0, weight[3] = {};
-  ptrdiff_t at(int start, int end) const { return base + weight[0] * start + weight[1] * end; }
-};
 
 // Cells of an item with a third position at one span: where that of node 0 would be, and how far it is to that of the next.
 struct Row {
   int at = 0, step = 0;
 };
 
-// Where the cells of an item on one side, or of a table, are, and the derivatives by them: what a box tells, and, for items
-// with a third position, the row of a span.
-struct Home {
-  Box value, share;
-  const Row *rows = nullptr, *share_rows = nullptr;  // of all spans; those with one start lie beside each other
-  int spans = 0;                                     // so many
+// Where the cells of an item on one side, or of a table, are: a step for each position, and the rows of all spans if the
+// item has a third position.
+struct Storage {
+  ptrdiff_t base = 0, steps[3] = {};
+  const Row* rows = nullptr;  // those of spans with one start lie beside each other
+  int spans = 0;              // so many
 
-  int step(int start, int end) const { return find(rows, start * spans + end)->step; }
-  ptrdiff_t at(int start, int end) const { return value.at(start, end) + find(rows, start * spans + end)->at; }
-  ptrdiff_t share_at(int start, int end) const { return share.at(start, end) + find(share_rows, start * spans + end)->at; }
-  ptrdiff_t to_share(int start, int end) const { return share_at(start, end) - at(start, end); }
+  int third_step(int start, int end) const { return row(start * spans + end)->step; }
+  ptrdiff_t at(int start, int end) const { return base + steps[0] * start + steps[1] * end + row(start * spans + end)->at; }
 
  protected:
-  static const Row* find(const Row* rows, int span) {
+  const Row* row(int span) const {
     static constexpr Row kNone;
     return rows ? rows + span : &kNone;
   }
 };
 
-// From one node of a slot to the next: in the box, from row to row, and along a row.
+// From one node of a slot to the next: by equal steps, from row to row, and along a row.
 struct Stride {
-  ptrdiff_t box = 0;
+  ptrdiff_t step = 0;
   int rows = 0, along = 0;
-  bool moves() const { return box || rows || along; }
+  bool moves() const { return step || rows || along; }
 };
 
-// Where a factor is: positions are nodes of slots; shifts of those that are in the box are part of it.
-struct Address : Home {
+// Where a factor is, as the nodes of a loop go on.
+struct Walk {
+  ptrdiff_t start;  // at node 0, but for its row
+  const Row* row;
+  int third;
+  Stride stride;
+
+  ptrdiff_t at(ptrdiff_t node) const {
+    const Row& own = row[stride.rows * node];
+    return start + stride.step * node + own.at + own.step * (third + stride.along * node);
+  }
+  ptrdiff_t even_step() const { return stride.step + stride.along * row->step; }  // where it stays in its row
+};
+
+// Where a factor is: its positions are nodes of slots.
+struct Address : Storage {
   int slot[3] = {}, span_shift = 0, third_shift = 0;
-  Stride inner, middle;  // of the last loop, and of the middle one of `Loops`
+  Stride inner, middle;  // of the loops of `TwoLoops`
 
-  ptrdiff_t in_box(const Nodes& nodes) const { return sum(value, nodes); }
-  ptrdiff_t share_in_box(const Nodes& nodes) const { return sum(share, nodes); }
-  const Row* row(const Nodes& nodes) const { return find(rows, span(nodes)); }
-  const Row* share_row(const Nodes& nodes) const { return find(share_rows, span(nodes)); }
-  int third(const Nodes& nodes) const { return rows ? nodes.at[slot[2]] + third_shift : 0; }
-  ptrdiff_t of(const Nodes& nodes) const { return in_box(nodes) + row(nodes)->at + row(nodes)->step * third(nodes); }
-  ptrdiff_t share_of(const Nodes& nodes) const {
-    return share_in_box(nodes) + share_row(nodes)->at + share_row(nodes)->step * third(nodes);
-  }
-
-  // Now that homes, slots and loops are known.
-  void set_strides(const Nest& nest, bool even) {
-    const std::vector<Loop>& loops = nest.loops;
-    if (loops.empty()) return;
-    inner = stride(loops.back().slot);
-    if (loops.size() > even) middle = stride(loops[loops.size() - 1 - even].slot);
-  }
-
- private:
-  int span(const Nodes& nodes) const { return spans * nodes.at[slot[0]] + nodes.at[slot[1]] + span_shift; }
-
-  ptrdiff_t sum(const Box& own, const Nodes& nodes) const {
-    ptrdiff_t result = own.base;
-    for (int m = 0; m < 3; ++m) result += own.weight[m] * nodes.at[slot[m]];
-    return result;
+  Address(const Storage& storage, const std::vector<Position>& positions) : Storage(storage) {
+    for (size_t m = 0; m < positions.size(); ++m) {
+      slot[m] = positions[m].slot, base += steps[m] * positions[m].shift;
+      (m == 2 ? third_shift : span_shift) += (m == 0 ? spans : 1) * positions[m].shift;
+    }
   }
 
   Stride stride(int with) const {
     Stride result;
-    for (int m = 0; m < 3; ++m) result.box += slot[m] == with ? value.weight[m] : 0;
+    for (int m = 0; m < 3; ++m) result.step += slot[m] == with ? steps[m] : 0;
     if (rows) result.rows = spans * (slot[0] == with) + (slot[1] == with), result.along = slot[2] == with;
     return result;
   }
+
+  // Along the nodes of a slot that goes on from its node.
+  Walk walk(const Nodes& nodes, const Stride& stride) const {
+    const int* const at = nodes.at;
+    return {base + steps[0] * at[slot[0]] + steps[1] * at[slot[1]] + steps[2] * at[slot[2]],
+            row(spans * at[slot[0]] + at[slot[1]] + span_shift), rows ? at[slot[2]] + third_shift : 0, stride};
+  }
+  ptrdiff_t of(const Nodes& nodes) const { return walk(nodes, {}).at(0); }
 };
 
 }  // namespace structdep

@@ -36,12 +36,12 @@ class Arrays {
     return **found;
   }
 
-  // Throws BadArray unless they are those of a program: scores, lengths, and seeds of samples; values, and uses or heads.
-  void check(const Program& program, Want want, int arc) const {
-    const int scores = program.scores.size(), uses = want == kValue ? 0 : arc < 0 ? scores : 1;
-    if (want < kValue || want > kSample || arc < -1 || arc >= scores || (arc >= 0 && (want < kBest || !program.scores[arc].arcs)))
-      throw BadArray("what is wanted of them is unknown");
-    if (arguments_.size() != scores + size_t{1} + (want == kSample) || results_.size() != size_t{1} + uses)
+  // Throws BadArray unless they are those of a program: scores, lengths, and seeds of samples; values, and expected counts or heads.
+  void check(const Program& program, Query query, int arc) const {
+    const int scores = program.scores.size(), counts = query == Query::kValue ? 0 : arc < 0 ? scores : 1;
+    if (query < Query::kValue || query > Query::kSample || arc < -1 || arc >= scores || (arc >= 0 && (query < Query::kBest || !program.scores[arc].arcs)))
+      throw BadArray("the query is unknown");
+    if (arguments_.size() != scores + size_t{1} + (query == Query::kSample) || results_.size() != size_t{1} + counts)
       throw BadArray("there are " + std::to_string(arguments_.size()) + " and " + std::to_string(results_.size()));
     const ffi::DataType numbers = argument(0).element_type();
     const ffi::AnyBuffer::Dimensions axes = argument(0).dimensions();
@@ -52,10 +52,10 @@ class Arrays {
     for (int score = 0; score < scores; ++score) {
       if (std::pow(nodes, program.scores[score].positions) > INT_MAX) throw BadArray("scores, too many of a sentence");
       check("scores", argument(score), numbers, program.scores[score].positions, nodes, false);
-      if (uses && arc < 0) check("uses", result(1 + score), numbers, program.scores[score].positions, nodes, true);
+      if (counts && arc < 0) check("counts", result(1 + score), numbers, program.scores[score].positions, nodes, true);
     }
     check("lengths", argument(scores), ffi::DataType::S32, 0, 0, false);
-    if (want == kSample) check("seeds", argument(scores + 1), ffi::DataType::U32, 1, 2, false);
+    if (query == Query::kSample) check("seeds", argument(scores + 1), ffi::DataType::U32, 1, 2, false);
     if (arc >= 0) check("heads", result(1), ffi::DataType::S32, 1, nodes - 1 - program.last, true);
   }
 

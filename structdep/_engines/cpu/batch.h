@@ -1,4 +1,4 @@
-// A batch of sentences, as it is given: what is wanted of it, and from where to where.
+// A batch of sentences, as it is given: what is asked of it, and where the answers go.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,7 @@
 
 namespace structdep {
 
-// Whether it is among them.
-template <typename Number>
-bool has(const std::vector<Number>& numbers, size_t number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
-
-enum Want { kValue, kUses, kBest, kSample };
+enum class Query { kValue, kExpectedCounts, kBest, kSample };
 
 // The rows of an array whose axes in front are those of the results, or have size 1, as `jax.vmap` leaves them.
 class Rows {
@@ -47,20 +41,20 @@ struct Given {  // an array of the batch
   Rows rows;
 };
 
-// A sentence is what is parsed once; results are those of sentences, or of several draws from each.
+// A sentence is parsed once; it has one result, or several samples.
 template <typename T>
 struct Batch {
   const Program& program;
-  bool adds;
-  Want want;
+  bool adds;  // whether trees are summed, not compared
+  Query query;
   int words;  // that there is room for
   std::vector<Given<T>> scores;
   Given<int32_t> lengths;
   Given<uint32_t> seeds;
   T* values;
-  std::vector<T*> uses;        // of scores
-  int32_t* heads = nullptr;    // wanted instead
-  std::vector<char> has_arcs;  // of each table, whether the scores are in it that tell of heads
+  std::vector<T*> counts;                     // of scores in trees
+  int32_t* heads = nullptr;                   // asked for instead
+  std::vector<char> has_arcs;                 // of each table, whether the scores are in it that tell of heads
   std::vector<std::vector<int64_t>> results;  // of each sentence
 
   // Whether sums can be of real numbers: of trees by their arcs alone, as of these it is known about how large they are, and
@@ -70,12 +64,28 @@ struct Batch {
     return adds && program.unambiguous && program.scores.size() == 1 && program.scores[0].arcs &&
            std::any_of(program.items.begin(), program.items.end(), is_large);
   }
+  T unit() const { return adds ? T(1.4426950408889634) : T(1); }  // of scores in charts, whose logarithms have base 2
   size_t nodes() const { return words + 1 + program.last; }
   int length(int sentence) const { return std::clamp(lengths.data[lengths.rows.of(results[sentence][0])], 0, words); }
   size_t size_of(int score) const {
     size_t size = 1;
     for (int m = 0; m < program.scores[score].positions; ++m) size *= nodes();
     return size;
+  }
+  uint64_t seed(int64_t result) const {
+    const uint32_t* const words = seeds.data + 2 * seeds.rows.of(result);
+    return uint64_t{words[0]} << 32 | words[1];
+  }
+
+  // Counts the scores of a table, at these nodes, in a result's derivation.
+  void count(int64_t result, const Factor& table, const Nodes& at) const {
+    if (!heads) {
+      size_t place = 0;
+      for (const Position& p : table.positions) place = place * nodes() + p.of(at);
+      for (const int score : program.tables[table.number].scores) counts[score][size_of(score) * result + place] += 1;
+    } else if (has_arcs[table.number]) {
+      if (const int word = table.positions[1].of(at); word > 0 && word <= words) heads[words * result + word - 1] = table.positions[0].of(at);
+    }
   }
 };
 

@@ -1,56 +1,83 @@
-// The charts of a few sentences: filled from the narrowest spans up, and, from the widest down, the derivatives.
+// The charts of a few sentences: filled from the narrowest spans up, and differentiated from the widest down.
 #pragma once
 
 #include <algorithm>
 #include <limits>
-#include <memory>
-#include <type_traits>
+#include <optional>
 #include <vector>
 
-#include "cells.h"
-#include "frame.h"
 #include "kernels.h"
 #include "memory.h"
-#include "preparation.h"
-#include "program.h"
 
 namespace structdep {
 
-template <typename T>
-class Chart {
+// The cells of an item at a span, in pieces of cells at equal distances: one for each side.
+class SpanCells {
  public:
-  // Of sentences with up to so many nodes.
-  Chart(const Frame& frame, int nodes, Numbers numbers)
-      : frame_(frame),
-        nodes_(nodes),
-        numbers_(numbers),
-        values_(numbers == kReals ? Room<T>(kRealValues, frame.size(), 2 * frame.number + std::is_same_v<T, double>)
-                                  : Room<T>(kValues, frame.size_with_sums())),
-        products_(frame) {
-    if (numbers == kLogs) std::fill(cells() + frame.size(), cells() + frame.size_with_sums(), T{0});
+  // Those of regions, at most one for each side.
+  SpanCells(const Layout& layout, int item, const Region* regions, size_t count, const Nodes& nodes) : vectors_(layout.vectors(nodes)) {
+    const int start = nodes.at[kStart], end = nodes.at[kEnd];
+    for (const Region* region = regions; region != regions + count; ++region)
+      if (const Range thirds = region->thirds(nodes); thirds.size()) {
+        const Storage& own = layout.item(item, region->side);
+        const ptrdiff_t step = own.third_step(start, end);
+        pieces_[count_++] = {own.at(start, end) + step * thirds.first, thirds.size(), step};
+      }
   }
 
-  const Frame& frame() const { return frame_; }
-  T* cells() const { return values_.data(); }
-  T* shares() {
-    if (!shares_) shares_ = std::make_unique<Room<T>>(kShares, frame_.share_size());
-    return shares_->data();
+  bool is_empty() const { return !count_; }
+  ptrdiff_t first() const { return pieces_[0].first; }
+
+  // Calls visit(address) for all vectors.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (int m = 0; m < count_; ++m)
+      for (int n = 0; n < pieces_[m].size; ++n)
+        for (int v = 0; v < vectors_; ++v) visit(pieces_[m].first + n * pieces_[m].step + v * kLanes);
   }
+
+ private:
+  struct Piece {
+    ptrdiff_t first;
+    int size;
+    ptrdiff_t step;
+  };
+
+  const int vectors_;  // of each cell
+  int count_ = 0;
+  Piece pieces_[kSides];
+};
+
+template <typename S>
+class Chart {
+ public:
+  using T = typename S::Number;
+
+  // Of sentences with up to so many nodes, and with room for derivatives if they are wanted.
+  Chart(const Layout& layout, int nodes, bool differentiated)
+      : layout_(layout), items_(layout.program.items), nodes_(nodes), values_(layout.size(), S::kReal && differentiated) {
+    cells_.values = values_.data();
+    if (S::kLogs) cells_.sums = sums_.emplace(layout.span_size(), true).data();
+    if (differentiated) cells_.derivatives = derivatives_.emplace(layout.size(), true).data();
+  }
+
+  const Layout& layout() const { return layout_; }
+  T* values() const { return cells_.values; }
+  T* derivatives() const { return cells_.derivatives; }
 
   void fill() {
     for (const Span& span : order()) {
       Nodes nodes = at(span);
-      for (size_t item = 0; item < items().size(); ++item) compute(item, nodes);
+      for (size_t item = 0; item < items_.size(); ++item) compute(item, nodes);
     }
   }
 
-  // From the shares of goals to those of tables; those of items are zero again.
-  void share() {
+  // From the derivatives by the factors of goals to those by tables.
+  void differentiate() {
     const std::vector<Span> spans = order();
     for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
-      fill_passing(*span);
       Nodes nodes = at(*span);
-      for (size_t item = items().size(); item-- > 0;) pull_back(item, nodes);
+      for (size_t item = items_.size(); item-- > 0;) differentiate(item, nodes);
     }
   }
 
@@ -60,21 +87,8 @@ class Chart {
     constexpr int kSpare = 34;  // bits of precision, and of how many products there are
     constexpr double kMost = 1 / (std::numeric_limits<T>::min() * double{1ull << kSpare});
     double sizes = 0, derivatives = 0;
-    for (int lane = 0; lane < kLanes; ++lane) sizes += sizes_[lane], derivatives += derivatives_[lane];
+    for (int lane = 0; lane < kLanes; ++lane) sizes += all_values_[lane], derivatives += all_derivatives_[lane];
     return sizes * derivatives < kMost;
-  }
-
-  // Makes all numbers 0, where some may be none.
-  void clear() {
-    values_.clear();
-    if (shares_) shares_->clear();
-  }
-
-  // Whether an axiom gives a cell on this side.
-  static bool is_axiom(const Item& item, int side, const Nodes& nodes) {
-    return std::any_of(item.axioms.begin(), item.axioms.end(), [&](const Region& axiom) {
-      return axiom.side == side && axiom.thirds(nodes).has(nodes.at[kThird]);
-    });
   }
 
  private:
@@ -82,13 +96,10 @@ class Chart {
     int start, end;
   };
 
-  bool is_real() const { return numbers_ == kReals; }
-  const std::vector<Item>& items() const { return frame_.program.items; }
-
-  // Spans behind all those within them; if skewed, the first of each width. What begins alike is read together.
+  // Spans behind all those within them; in skewed layouts, the first of each width.
   std::vector<Span> order() const {
     std::vector<Span> result;
-    for (int start = frame_.skewed ? 0 : nodes_ - 1; start >= 0; --start)
+    for (int start = layout_.skewed ? 0 : nodes_ - 1; start >= 0; --start)
       for (int end = start; end < nodes_; ++end) result.push_back({start, end});
     return result;
   }
@@ -96,89 +107,73 @@ class Chart {
   Nodes at(Span span) {
     Nodes nodes;
     nodes.at[kLast] = nodes_ - 1, nodes.at[kStart] = span.start, nodes.at[kEnd] = span.end;
-    blocks_ = frame_.blocks(nodes);
+    vectors_ = layout_.vectors(nodes);
     return nodes;
   }
 
-  // Again the items that are read at their own span alone, which share their memory with those of other spans.
-  void fill_passing(const Span& span) {
-    Nodes nodes = at(span);
-    for (size_t item = 0; item < items().size(); ++item)
-      if (items()[item].passing) compute(item, nodes);
+  SpanCells cells_of(int number, const Nodes& nodes) const {
+    return {layout_, number, items_[number].cells.data(), items_[number].cells.size(), nodes};
+  }
+  SpanCells cells_of(int number, const Region& axiom, const Nodes& nodes) const { return {layout_, number, &axiom, 1, nodes}; }
+
+  static bool has_axiom(const Item& item, const Nodes& nodes) {
+    return std::any_of(item.axioms.begin(), item.axioms.end(), [&](const Region& axiom) { return axiom.thirds(nodes).size(); });
   }
 
-  void compute(int number, Nodes& nodes) {
-    const Item& item = items()[number];
-    T* const cells = this->cells();
-    const Cells own(frame_, number, item.cells, nodes);
+  // Sets all of them to one number.
+  void set(const SpanCells& own, T x) const {
+    own.for_each([&](ptrdiff_t at) { store(values() + at, all(x)); });
+  }
+
+  void compute(int number, Nodes& nodes) const {
+    const Item& item = items_[number];
+    const SpanCells own = cells_of(number, nodes);
     if (own.is_empty()) return;
+    set(own, S::kZero);
     if (has_axiom(item, nodes)) {
-      store_all(own, cells, nothing<T>(numbers_));
-      for (const Region& axiom : item.axioms)
-        store_all(Cells(frame_, number, axiom, nodes), cells, is_real() ? kOne<true, T> : kOne<false, T>);
+      for (const Region& axiom : item.axioms) set(cells_of(number, axiom, nodes), S::kOne);
       return;
     }
-    products_.find(number, nodes, cells, nullptr);
-    if (!(item.assigned && products_.size() == 1 && is_whole(own))) store_all(own, cells, nothing<T>(numbers_));
-    if (item.assigned) return is_real() ? run_all<Work::kAssignReal>() : run_all<Work::kAssign>();
-    add_up(own, cells + frame_.sums() - own.first());
+    Cells<T> cells = cells_;
+    if (S::kLogs) cells.sums -= own.first();
+    item.assigned ? execute_all<Work::kAssign>(number, nodes, cells) : execute_all<Work::kAdd>(number, nodes, cells);
+    if (S::kLogs && !item.assigned) add_logarithms(own, cells.sums);
   }
 
-  // Whether the only product has a value in all of these cells.
-  bool is_whole(const Cells& own) const {
-    const Loops<T>& loops = *products_.begin();
-    return own.are(1 + (loops.alone ? loops.to - loops.from : loops.last[0] - loops.first[0]));
+  // Sums of exponentials become part of the values that they are relative to, and are 0 again.
+  void add_logarithms(const SpanCells& own, T* sums) const {
+    own.for_each([&](ptrdiff_t at) {
+      add(values() + at, log2(load(sums + at)));
+      store(sums + at, Vec<T>{});
+    });
   }
 
-  // The sum of its products, from what there is on. Sums of exponentials, relative to values so far, are 0 afterwards.
-  void add_up(const Cells& own, T* sums) {
-    for (Loops<T>& loops : products_) {
-      loops.sum = sums;
-      structdep::add_up(numbers_, loops, blocks_);
-    }
-    if (numbers_ == kLogs) add_logarithms(own, cells(), sums);
-  }
-
-  void pull_back(int number, Nodes& nodes) {
-    const Item& item = items()[number];
-    const Cells own(frame_, number, item.cells, nodes);
-    if (own.is_empty()) return;
-    const Home& home = frame_.home(number, item.cells[0].side);
-    T* const shares = this->shares() + home.to_share(nodes.at[kStart], nodes.at[kEnd]);
-    if (is_real()) own.for_each([&](ptrdiff_t at) { derivatives_ += load(shares + at), sizes_ += load(cells() + at); });
-    if (are_zero(shares, own)) return;
-    if (!has_axiom(item, nodes)) share_out(number, nodes, shares);
-    store_all(own, shares, T{0});
-  }
-
-  bool are_zero(const T* shares, const Cells& own) const {
+  void differentiate(int number, Nodes& nodes) {
+    const SpanCells own = cells_of(number, nodes);
     Mask<T> any{};
-    own.for_each([&](ptrdiff_t at) { any |= load(shares + at) != 0; });
-    return none<T>(any);
-  }
-
-  void share_out(int number, Nodes& nodes, const T* shares) {
-    products_.find(number, nodes, cells(), this->shares());
-    if (is_real()) return run_all<Work::kShareReal>(shares);
-    return items()[number].assigned ? run_all<Work::kPass>(shares) : run_all<Work::kShare>(shares);
+    own.for_each([&](ptrdiff_t at) {
+      const Vec<T> derivative = load(derivatives() + at);
+      any |= derivative != 0;
+      if (S::kReal) all_derivatives_ += derivative, all_values_ += load(values() + at);
+    });
+    if (none<T>(any) || has_axiom(items_[number], nodes)) return;
+    items_[number].assigned ? execute_all<Work::kDifferentiateOne>(number, nodes, cells_)
+                            : execute_all<Work::kDifferentiateSum>(number, nodes, cells_);
   }
 
   template <Work kWork>
-  void run_all(const T* shares = nullptr) {
-    for (Loops<T>& loops : products_) {
-      loops.share = shares;
-      execute<kWork>(loops, blocks_);
-    }
+  void execute_all(int number, Nodes& nodes, const Cells<T>& cells) const {
+    for_each_two_loops(layout_, number, nodes, [&](const TwoLoops& loops) { execute<kWork, S>(loops, cells, vectors_); });
   }
 
-  const Frame& frame_;
+  const Layout& layout_;
+  const std::vector<Item>& items_;
   const int nodes_;
-  const Numbers numbers_;
-  Vec<T> sizes_{}, derivatives_{};  // the sums of real numbers of items, and of all derivatives by them
-  Room<T> values_;
-  std::unique_ptr<Room<T>> shares_;
-  Preparation<T> products_;  // of the current item at its span
-  int blocks_ = 1;
+  const Room<T> values_;
+  std::optional<Room<T>> sums_, derivatives_;
+  Cells<T> cells_{};
+  Vec<T> all_values_{}, all_derivatives_{};  // the sums of all, where numbers are real
+  int vectors_ = 1;                          // of the span that is computed
 };
 
 }  // namespace structdep

@@ -1,42 +1,39 @@
-// The goal of filled charts, and its derivatives.
+// The goals of filled charts, and derivatives by their factors.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
 #include "chart.h"
-#include "odometer.h"
 
 namespace structdep {
 
 // The goal of one sentence after the other.
-template <typename T>
+template <typename S>
 class Goal {
  public:
-  explicit Goal(const Chart<T>& chart) : program_(chart.frame().program), chart_(chart.cells()) {}
+  using T = typename S::Number;
 
-  // Turns to that in a lane, with so many words.
-  void turn_to(int lane, int words) { cells_ = chart_ + lane, nodes_.at[kLast] = words + program_.last; }
+  explicit Goal(const Chart<S>& chart) : program_(chart.layout().program), chart_(chart) {}
 
-  T value(Numbers numbers) {
-    T best = -kInf<T>, sum = 0;
-    if (numbers == kReals) {
-      for_each_product([&](const Product& product) { sum += real(product); });
-      return sum;
-    }
-    for_each_product([&](const Product& product) { best = std::max(best, logarithm(product)); });
-    if (numbers == kScores || !std::isfinite(best)) return best;
-    for_each_product([&](const Product& product) { sum += std::exp2(logarithm(product) - best); });
+  // Turns to a sentence, with so many words.
+  void turn_to(int sentence, int words) { values_ = chart_.values() + sentence, nodes_.at[kLast] = words + program_.last; }
+
+  T value() {
+    T best = S::kZero, sum = 0;
+    for_each_product([&](const Product& product) { best = std::max(best, value_of(product)), sum += value_of(product); });
+    if (S::kReal) return sum;
+    if (!S::kLogs || !std::isfinite(best)) return best;
+    sum = 0;
+    for_each_product([&](const Product& product) { sum += std::exp2(value_of(product) - best); });
     return best + std::log2(sum);
   }
 
-  // Adds the derivative of the value's logarithm to those of what the goal is made of, which are here: by numbers as they are.
-  void share(Numbers numbers, T value, T* shares) {
+  // Adds the derivatives of the value's logarithm by factors to these: by numbers as they are.
+  void differentiate(T value, T* derivatives) {
     for_each_product([&](const Product& product) {
-      for (const Address& factor : product.addresses) {
-        const T own = numbers == kReals ? real(product, &factor) / value : std::exp2(logarithm(product) - value);
-        shares[factor.share_of(nodes_)] += own;
-      }
+      for (const Address& factor : product.addresses)
+        derivatives[factor.of(nodes_)] += S::kReal ? value_of(product, &factor) / value : std::exp2(value_of(product) - value);
     });
   }
 
@@ -44,27 +41,21 @@ class Goal {
   template <typename Visit>
   void for_each_product(Visit visit) {
     for (const Product& product : program_.goal)
-      for (Odometer at(product.nest, product.nest.loops.size(), nodes_); at.is_at(); at.go_on()) visit(product);
+      for (LoopIterator at(product.nest, product.nest.loops.size(), nodes_); at.is_there(); at.next()) visit(product);
   }
 
-  T logarithm(const Product& product) const {
-    T value = 0;
-    for (const Address& own : product.addresses) value += cells_[own.of(nodes_)];
-    return value;
-  }
-
-  // The product of real numbers, but for one of them.
-  T real(const Product& product, const Address* but = nullptr) const {
-    T value = 1;
-    for (const Address& own : product.addresses)
-      if (&own != but) value *= cells_[own.of(nodes_)];
+  // That of a product, but for one of its factors.
+  T value_of(const Product& product, const Address* but = nullptr) const {
+    T value = S::kOne;
+    for (const Address& factor : product.addresses)
+      if (&factor != but) value = S::times(value, values_[factor.of(nodes_)]);
     return value;
   }
 
   const Program& program_;
-  const T* const chart_;
-  const T* cells_ = nullptr;  // of this sentence
-  Nodes nodes_;               // of what is looked at
+  const Chart<S>& chart_;
+  const T* values_ = nullptr;  // of the sentence
+  Nodes nodes_;
 };
 
 }  // namespace structdep

@@ -1,81 +1,96 @@
-// The two innermost loops over a product, as they are found for an item at a span.
+// Nodes of a sentence in slots, and loops over them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-
-#include "address.h"
-#include "vectors.h"
+#include <vector>
 
 namespace structdep {
 
-constexpr int kFactors = 8;  // of a product, at most
+// The root, the last node, the start, end and third position of a conclusion, and the positions that a product sums.
+enum Slot { kRoot, kLast, kStart, kEnd, kThird, kSummed, kSlots = 12 };
+// Where the third position of an item is: inside of its span, before it, or behind it.
+enum Side { kInner, kBefore, kBehind, kSides };
 
-// Where a factor is when both loops are at node 0, and how far it goes with each node of them.
-template <typename T>
-struct Walk {
-  const T* at;  // in its box
-  const Row* row;
-  int third;        // where it is along its row
-  Stride inner, middle;
-  ptrdiff_t to_share;  // from the factor to the derivative by it
+struct Nodes {  // the node in each slot
+  int at[kSlots] = {};
+};
 
-  // At a node of the middle loop, and how far it goes there with each node of the inner one.
-  STRUCTDEP_INLINE const T* of(ptrdiff_t node) const {
-    const Row& own = row[middle.rows * node];
-    return at + middle.box * node + own.at + own.step * (third + middle.along * node);
+struct Position {  // a node, counted from that of a slot
+  int slot, shift;
+  int of(const Nodes& nodes) const { return nodes.at[slot] + shift; }
+  bool is(int other) const { return slot == other && shift == 0; }
+};
+
+struct Range {  // of nodes, both ends included
+  int first = 0, last = -1;
+  int size() const { return std::max(last - first + 1, 0); }
+  bool has(int node) const { return first <= node && node <= last; }
+};
+
+struct Condition {  // a least distance from the node of one slot to that of another
+  int start, end, least;
+};
+
+struct Loop {  // the node of a slot, from the greatest of some positions to the least of others
+  int slot;
+  std::vector<Position> least, most;
+
+  int first(const Nodes& nodes) const {
+    int node = least[0].of(nodes);
+    for (size_t m = 1; m < least.size(); ++m) node = std::max(node, least[m].of(nodes));
+    return node;
   }
-  STRUCTDEP_INLINE ptrdiff_t step(ptrdiff_t node) const { return inner.box + inner.along * row[middle.rows * node].step; }
-};
-
-// That of a factor among these cells: the slots of the loops are at the nodes from which they count.
-template <typename T>
-STRUCTDEP_INLINE Walk<T> walk_of(const Address& own, const T* cells, const Nodes& nodes, Stride inner, Stride middle) {
-  return {cells + own.in_box(nodes), own.row(nodes), own.third(nodes), inner, middle, 0};
-}
-
-// Two loops. The inner one begins at `first` and ends at `last`: the second of each is added to the middle node.
-template <typename T>
-struct Loops {
-  bool alone;        // whether there is no inner loop
-  bool nested;       // whether there is a middle loop; else it has the one node 0
-  bool along;        // whether the inner loop goes along a row of conclusions; else it is a sum
-  ptrdiff_t step, across;  // from one conclusion to the next in the inner and in the middle loop, 0 where that is a sum
-  int from, to, first[2], last[2];
-  ptrdiff_t place;                // of the conclusion at node 0
-  T *value, *sum;  // of conclusions: the greatest product, then their sum, and the sum of exponentials relative to that
-  const T* share;  // the derivative by conclusions
-  int factors, varying;
-  Walk<T> walk[kFactors];
-};
-
-// The inner loop at one node of the middle one: conclusions from `place` on, and its factors' places.
-template <typename T, int kCount>
-struct Run {
-  static constexpr int kSize = kCount;
-  ptrdiff_t place;
-  int first, size;
-  const T* factor[kCount];
-  ptrdiff_t step[kCount];  // of each in the loop
-
-  STRUCTDEP_INLINE void go_on(ptrdiff_t numbers, int factors) {
-    place += numbers;
-    for (int f = 0; f < factors; ++f) factor[f] += numbers;
+  int last(const Nodes& nodes) const {
+    int node = most[0].of(nodes);
+    for (size_t m = 1; m < most.size(); ++m) node = std::min(node, most[m].of(nodes));
+    return node;
   }
 };
 
-// How many factors there are, and how many of them vary in the inner loop, if that is known to the compiler.
-template <int kFactorsKnown, int kVaryingKnown>
-struct Form {
-  static constexpr int kCount = kFactorsKnown ? kFactorsKnown : kFactors;
-  template <typename T>
-  static STRUCTDEP_INLINE int factors(const Loops<T>& loops) {
-    return kFactorsKnown ? kFactorsKnown : loops.factors;
+struct LoopNest {
+  std::vector<Condition> conditions;
+  std::vector<Loop> loops;  // the outermost first
+
+  bool is_possible(const Nodes& nodes) const {
+    for (const Condition& c : conditions)
+      if (nodes.at[c.end] - nodes.at[c.start] < c.least) return false;
+    return true;
   }
-  static constexpr int kVarying = kVaryingKnown;
-  template <typename T>
-  static STRUCTDEP_INLINE int varying(const Loops<T>& loops) {
-    return kVaryingKnown >= 0 ? kVaryingKnown : loops.varying;
+};
+
+// All nodes of the first so many loops, those of the innermost fastest.
+class LoopIterator {
+ public:
+  LoopIterator(const LoopNest& nest, size_t loops, Nodes& nodes)
+      : loops_(nest.loops.data()), size_(loops), nodes_(nodes), is_there_(nest.is_possible(nodes) && (!loops || begin(0))) {}
+
+  bool is_there() const { return is_there_; }
+  void next() { is_there_ = size_ && advance(size_); }
+
+ private:
+  // To the first nodes of the loops within the first so many, whose nodes are set.
+  bool begin(size_t set) {
+    for (; set < size_; ++set) {
+      const Loop& loop = loops_[set];
+      nodes_.at[loop.slot] = loop.first(nodes_);
+      if (nodes_.at[loop.slot] > loop.last(nodes_)) return advance(set);
+    }
+    return true;
   }
+  // To the next nodes of the first so many loops.
+  bool advance(size_t set) {
+    while (set--) {
+      const Loop& loop = loops_[set];
+      if (nodes_.at[loop.slot]++ < loop.last(nodes_)) return begin(set + 1);
+    }
+    return false;
+  }
+
+  const Loop* const loops_;
+  const size_t size_;
+  Nodes& nodes_;
+  bool is_there_;
 };
 
 }  // namespace structdep

@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace structdep {
 
@@ -21,57 +20,51 @@ struct NoMemory : std::bad_alloc {
   size_t bytes;
 };
 
-// Values; real ones, which an owner finds finite everywhere; and derivatives, which are zero again when they are given back.
-enum Kind { kValues, kRealValues, kShares, kKinds };
-
-class Pool {
+class MemoryPool {
  public:
   struct Block {
-    void* data;  // as it was allocated, zero
+    void* data;
     size_t size;
-    size_t owner;
   };
 
-  // A block in which so much is zero, or as its owner left it last: who always takes the same size.
-  Block take(Kind kind, size_t size, size_t owner) {
+  // A block of at least this size, which may hold anything.
+  Block take(size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     Block found;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      found = find(kept_[kind], size, owner);
-      if (!found.data) found = {allocate(size), size, owner};
-      lent_ += size;
-      most_ = std::max(most_, lent_);
+    if (const auto kept = kept_.lower_bound(size); kept != kept_.end()) {
+      found = {kept->second, kept->first};
+      kept_.erase(kept), kept_size_ -= found.size;
+    } else {
+      found = {allocate(size), size};
     }
-    if (found.owner != owner) std::memset(found.data, 0, size);
-    return {found.data, found.size, owner};
+    lent_ += size, most_ = std::max(most_, lent_);
+    return found;
   }
 
-  // Takes back a block of which so much was wanted, to keep it if it is as the next one expects it.
-  void give(Kind kind, Block block, size_t size, bool keeps) noexcept {
+  // Takes back a block of which so much was wanted.
+  void give(Block block, size_t size) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     lent_ -= size;
-    std::vector<Block>& own = kept_[kind];
-    if (!keeps || block.size > kMost || held_ > limit_) return free(block);
-    for (size_t total = block.size + size_of(own); total > kMost; total = block.size + size_of(own)) free_last(own);
     try {
-      own.push_back(block);
+      kept_.emplace(block.size, block.data), kept_size_ += block.size;
     } catch (const std::bad_alloc&) {
       free(block);
     }
+    free_until(limit_, kMostKept);
   }
 
   // Sets how much there may be of all blocks; 0: what the machine has.
   void limit(size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     limit_ = bytes ? bytes : all_memory();
-    free_until(limit_);
+    free_until(limit_, kMostKept);
   }
 
   // Frees what is kept. Returns how many bytes that were.
   size_t clear() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const size_t before = held_;
-    free_until(0);
+    free_until(0, 0);
     return before - held_;
   }
 
@@ -83,85 +76,66 @@ class Pool {
 
  private:
 #if defined(__SANITIZE_ADDRESS__)
-  static constexpr size_t kMost = 0;  // each block then ends where its room does
+  static constexpr size_t kMostKept = 0;  // each block then ends where its room does
 #else
-  static constexpr size_t kMost = size_t{1} << 30;  // that is kept of a kind
+  static constexpr size_t kMostKept = size_t{3} << 30;
 #endif
 
   static size_t all_memory() { return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 
-  static size_t size_of(const std::vector<Block>& kept) {
-    size_t total = 0;
-    for (const Block& block : kept) total += block.size;
-    return total;
-  }
-
-  // One of those that are kept, if there is one: the owner's, if it has some.
-  static Block find(std::vector<Block>& kept, size_t size, size_t owner) {
-    const auto end = kept.end(), fits = std::find_if(kept.begin(), end, [&](const Block& b) { return b.size >= size; });
-    if (fits == end) return {};
-    const auto own = std::find_if(fits, end, [&](const Block& b) { return b.size >= size && b.owner == owner; });
-    std::swap(own != end ? *own : *fits, kept.back());
-    const Block found = kept.back();
-    kept.pop_back();
-    return found;
-  }
-
   void* allocate(size_t size) {
     if (size > limit_) throw NoMemory(size);
-    free_until(limit_ - size);
+    free_until(limit_ - size, kMostKept);
     if (held_ > limit_ - size) throw NoMemory(size);
-    void* data = std::calloc(size, 1);
-    if (!data) free_until(0), data = std::calloc(size, 1);
+    void* data = std::malloc(size);
+    if (!data) free_until(0, 0), data = std::malloc(size);
     if (!data) throw NoMemory(size);
     held_ += size;
     return data;
   }
 
-  void free(const Block& block) {
+  void free(Block block) {
     held_ -= block.size;
     std::free(block.data);
   }
 
-  void free_last(std::vector<Block>& kept) {
-    free(kept.back());
-    kept.pop_back();
-  }
-
-  // Until no more is held, or nothing is kept.
-  void free_until(size_t bytes) {
-    for (std::vector<Block>& kept : kept_)
-      while (held_ > bytes && !kept.empty()) free_last(kept);
+  // Until no more is held, and kept, or nothing is kept: the largest blocks first.
+  void free_until(size_t held, size_t kept) {
+    while (!kept_.empty() && (held_ > held || kept_size_ > kept)) {
+      const auto last = std::prev(kept_.end());
+      kept_size_ -= last->first;
+      free({last->second, last->first});
+      kept_.erase(last);
+    }
   }
 
   std::mutex mutex_;
-  std::array<std::vector<Block>, kKinds> kept_;
-  size_t limit_ = all_memory(), held_ = 0, lent_ = 0, most_ = 0;  // held: lent or kept
+  std::multimap<size_t, void*> kept_;  // by their sizes
+  size_t kept_size_ = 0, limit_ = all_memory();
+  size_t held_ = 0, lent_ = 0, most_ = 0;  // held: lent or kept
 };
 
-inline Pool pool;
+inline MemoryPool memory_pool;
 
-// Room for numbers. What an exception leaves in it is not kept.
+// Room for numbers, which are 0 if that is asked for.
 template <typename T>
 class Room {
  public:
-  Room(Kind kind, size_t numbers, size_t owner = 0)
-      : kind_(kind), size_(numbers * sizeof(T) + kAlign), block_(pool.take(kind, size_, owner)) {}
-  ~Room() { pool.give(kind_, block_, size_, std::uncaught_exceptions() == exceptions_); }
+  Room(size_t numbers, bool zero) : size_(numbers * sizeof(T) + kAlign), block_(memory_pool.take(size_)) {
+    if (zero) std::memset(block_.data, 0, size_);
+  }
+  ~Room() { memory_pool.give(block_, size_); }
   Room(const Room&) = delete;
 
   T* data() const {
     const size_t address = reinterpret_cast<size_t>(block_.data);
     return reinterpret_cast<T*>((address + kAlign - 1) / kAlign * kAlign);
   }
-  void clear() const { std::memset(block_.data, 0, size_); }
 
  private:
   static constexpr size_t kAlign = 128;
-  const Kind kind_;
   const size_t size_;
-  const Pool::Block block_;
-  const int exceptions_ = std::uncaught_exceptions();
+  const MemoryPool::Block block_;
 };
 
 }  // namespace structdep

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "batch.h"
-#include "frames.h"
+#include "loaded_program.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace ffi = xla::ffi;
 
 namespace structdep {
 
-// Values and uses of a batch by these rules. Throws std::bad_alloc.
+// The answers of a batch's query. Throws std::bad_alloc.
 template <typename T>
-void parse(ffi::ThreadPool& pool, const Rules& rules, const Batch<T>& batch);
+void parse(ffi::ThreadPool& pool, const LoadedProgram& program, const Batch<T>& batch);
 
 }  // namespace structdep

@@ -36,8 +36,8 @@ from structdep._lowering.rewriting import Fold, Term, at_variables, summed_varia
 from structdep._once import once
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
 
-VERSION = 2
-"""Of what the numbers mean: that of `program.h`."""
+VERSION = 3
+"""Of what the numbers mean: that of `program_reader.h`."""
 
 MOST_POSITIONS, MOST_FACTORS, MOST_SUMMED = 3, 8, 7
 """Of items and scores, of products, and of the variables that a product sums: `validation.h` refuses others."""
@@ -140,9 +140,6 @@ class Encoder:
         return [
             len(atom.positions),
             int(atom.is_exterior),
-            int(self.stored[symbol] == "="),
-            int(ruled is not None),
-            int(self.stored[symbol] == "R"),
             narrowest,
             max(map(self.width, axioms), default=-1),
             *listed([side, *self.nest(own, atom)] for side, own in cells),

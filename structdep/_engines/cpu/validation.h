@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "known.h"
-#include "loops.h"
+#include "distances.h"
 #include "program.h"
+#include "two_loops.h"
 
 namespace structdep {
 
@@ -32,14 +32,14 @@ class Validation {
     for (const Item& item : program_.items) check_cells(item);
     for (const Item& item : program_.items) check_rules(item);
     for (const Product& product : program_.goal) {
-      Known known({});
+      Distances known({});
       check(product, kInner, product.even, kSummed, known);
       check_traced(product, known);
     }
   }
 
  private:
-  static constexpr Place kFirst{kRoot, 0}, kFinal{kLast, 0};
+  static constexpr Position kFirst{kRoot, 0}, kFinal{kLast, 0};
 
   static void require(bool holds, const char* what) {
     if (!holds) throw BadProgram(what);
@@ -72,15 +72,14 @@ class Validation {
   void check_rules(const Item& item) const {
     const int first = item.positions == 3 ? kThird : kSummed;
     for (const Product& product : item.products) {
-      Known known({kStart, kEnd});
+      Distances known({kStart, kEnd});
       check(product, product.side, product.even, first, known);
       check_cell(item, product.side, known);
-      check_passing(product);
     }
     for (const Product& product : item.rules) {
       const Region* const region = find(item, product.side);
       require(region, "side of a rule");
-      Known known = known_of(item, *region);
+      Distances known = known_of(item, *region);
       known.demand(kStart, kEnd, std::clamp(item.narrowest, 0, 1 << 20));
       check(product, kInner, product.even, kSummed, known);
       check_traced(product, known);
@@ -94,8 +93,8 @@ class Validation {
   }
 
   // What is known of the nodes of a region's cells.
-  static Known known_of(const Item& item, const Region& region) {
-    Known known({kStart, kEnd});
+  static Distances known_of(const Item& item, const Region& region) {
+    Distances known({kStart, kEnd});
     add_conditions(region.nest, known);
     require(region.nest.loops.size() == (item.positions == 3), "number of loops of an item's cells");
     for (const Loop& loop : region.nest.loops) add(loop, kThird, known);
@@ -104,7 +103,7 @@ class Validation {
   }
 
   // Those of an item at the ends, and the third position, that slots are named after.
-  static void check_cell(const Item& item, int side, Known& known) {
+  static void check_cell(const Item& item, int side, Distances& known) {
     known.close();
     require(!known.is_impossible(), "distances");
     require(item.positions < 3 || known.is_bound(kThird), "loops of a conclusion");
@@ -112,38 +111,38 @@ class Validation {
   }
 
   // Those of a side, where ends are nodes: all positions are nodes, and in order.
-  static void check_cell(const Item& item, int side, const std::vector<Place>& at, const Known& known) {
+  static void check_cell(const Item& item, int side, const std::vector<Position>& at, const Distances& known) {
     require(item.exterior ? side == kBefore || side == kBehind : side == kInner, "side of an item");
     require(known.has(at[0], at[1]), "ends of an item");
     if (item.positions < 3) return;
-    const Place &least = side == kInner ? at[0] : side == kBefore ? kFirst : at[1];
-    const Place &most = side == kInner ? at[1] : side == kBefore ? at[0] : kFinal;
+    const Position &least = side == kInner ? at[0] : side == kBefore ? kFirst : at[1];
+    const Position &most = side == kInner ? at[1] : side == kBefore ? at[0] : kFinal;
     require(known.has(least, at[2]) && known.has(at[2], most), "third position of an item");
   }
 
-  static void check_slot(const Place& place, const Known& known) {
+  static void check_slot(const Position& place, const Distances& known) {
     require(known.is_bound(place.slot), "slot");
     check_shift(place.shift);
   }
 
-  static void add_conditions(const Nest& nest, Known& known) {
+  static void add_conditions(const LoopNest& nest, Distances& known) {
     for (const Condition& c : nest.conditions) {
       check_slot({c.start, 0}, known), check_slot({c.end, 0}, known), check_shift(c.least);
       known.demand(c.start, c.end, c.least);
     }
   }
 
-  static void add(const Loop& loop, int first, Known& known) {
+  static void add(const Loop& loop, int first, Distances& known) {
     require(first <= loop.slot && loop.slot < kSlots && !known.is_bound(loop.slot), "slot of a loop");
     require(!loop.least.empty() && !loop.most.empty(), "number of bounds of a loop");
-    for (const Place& place : loop.least) check_slot(place, known), known.demand(place, {loop.slot, 0});
-    for (const Place& place : loop.most) check_slot(place, known), known.demand({loop.slot, 0}, place);
+    for (const Position& place : loop.least) check_slot(place, known), known.demand(place, {loop.slot, 0});
+    for (const Position& place : loop.most) check_slot(place, known), known.demand({loop.slot, 0}, place);
     known.bind(loop.slot);
   }
 
   // Adds what is known of a product of a conclusion on a side. Factors are found before the inner loop, if there is one, though it
   // may have no node.
-  void check(const Factors& own, int side, bool has_inner, int first, Known& known) const {
+  void check(const Product& own, int side, bool has_inner, int first, Distances& known) const {
     require(!own.factors.empty() && own.factors.size() <= kFactors, "number of factors");
     require(!has_inner || !own.nest.loops.empty(), "number of loops");
     add_conditions(own.nest, known);
@@ -157,18 +156,18 @@ class Validation {
   }
 
   // An inner loop along a row of conclusions begins and ends in the row, whatever the other products are that it meets there.
-  static void check_row(const Loop& loop, int side, const Known& known) {
+  static void check_row(const Loop& loop, int side, const Distances& known) {
     if (loop.slot != kThird) return;
-    const Place first = side == kBefore ? kFirst : Place{side == kBehind ? kEnd : kStart, 0};
-    const Place last = side == kBehind ? kFinal : Place{side == kBefore ? kStart : kEnd, 0};
-    const auto begins = [&](const Place& place) { return known.is_bound(place.slot) && known.has(first, place); };
-    const auto ends = [&](const Place& place) { return known.is_bound(place.slot) && known.has(place, last); };
+    const Position first = side == kBefore ? kFirst : Position{side == kBehind ? kEnd : kStart, 0};
+    const Position last = side == kBehind ? kFinal : Position{side == kBefore ? kStart : kEnd, 0};
+    const auto begins = [&](const Position& place) { return known.is_bound(place.slot) && known.has(first, place); };
+    const auto ends = [&](const Position& place) { return known.is_bound(place.slot) && known.has(place, last); };
     require(std::any_of(loop.least.begin(), loop.least.end(), begins), "first node of a loop");
     require(std::any_of(loop.most.begin(), loop.most.end(), ends), "last node of a loop");
   }
 
   // Loops go over the nodes of a sentence, and a few beside it.
-  void check_factors(const Factors& own, bool all, Known& known) const {
+  void check_factors(const Product& own, bool all, Distances& known) const {
     constexpr int kBeyond = 64;
     known.close();
     require(!known.is_impossible(), "distances");
@@ -179,51 +178,44 @@ class Validation {
   }
 
   // Of all positions, or of those that have a node.
-  void check(const Factor& factor, bool all, const Known& known) const {
+  void check(const Factor& factor, bool all, const Distances& known) const {
     const size_t count = factor.is_item ? program_.items.size() : program_.tables.size();
     require(0 <= factor.number && static_cast<size_t>(factor.number) < count, "number of a factor");
     const int positions = factor.is_item ? item_of(factor).positions : program_.scores[table_of(factor).scores[0]].positions;
-    require(factor.places.size() == static_cast<size_t>(positions), "number of positions of a factor");
-    for (const Place& place : factor.places) {
+    require(factor.positions.size() == static_cast<size_t>(positions), "number of positions of a factor");
+    for (const Position& place : factor.positions) {
       if (!all && !known.is_bound(place.slot)) return;
       check_slot(place, known);
       require(known.has(kFirst, place) && known.has(place, kFinal), "node of a factor");
     }
-    if (factor.is_item) return check_cell(item_of(factor), factor.side, factor.places, known);
+    if (factor.is_item) return check_cell(item_of(factor), factor.side, factor.positions, known);
     for (int m = 1; m < positions && table_of(factor).ordered; ++m)
-      require(known.has(factor.places[m - 1], factor.places[m]), "order of a factor's nodes");
+      require(known.has(factor.positions[m - 1], factor.positions[m]), "order of a factor's nodes");
   }
 
   // Along an inner loop, items with a third position lie at equal distances where their span stays.
-  void check_distances(const Factors& own, int slot) const {
+  void check_distances(const Product& own, int slot) const {
     for (const Factor& factor : own.factors)
-      if (factor.is_item && factor.places.size() == 3)
-        require(factor.places[0].slot != slot && factor.places[1].slot != slot, "inner loop");
-  }
-
-  // Items that are read at their own span alone are.
-  void check_passing(const Product& product) const {
-    for (const Factor& factor : product.factors)
-      if (factor.is_item && item_of(factor).passing)
-        require(factor.places[0].is(kStart) && factor.places[1].is(kEnd), "span of a factor");
+      if (factor.is_item && factor.positions.size() == 3)
+        require(factor.positions[0].slot != slot && factor.positions[1].slot != slot, "inner loop");
   }
 
   // Items that a derivation goes on to exist there, as their own rules take that for granted.
-  void check_traced(const Product& product, const Known& known) const {
+  void check_traced(const Product& product, const Distances& known) const {
     for (const Factor& factor : product.factors) {
       if (!factor.is_item) continue;
       const Region* const region = find(item_of(factor), factor.side);
       if (!region) continue;
-      const auto at = [&](const Place& place) {
+      const auto at = [&](const Position& place) {
         if (place.slot < kStart) return place;
-        const Place& own = factor.places[place.slot - kStart];
-        return Place{own.slot, own.shift + place.shift};
+        const Position& own = factor.positions[place.slot - kStart];
+        return Position{own.slot, own.shift + place.shift};
       };
       for (const Condition& c : region->nest.conditions)
         require(known.has(at({c.start, 0}), at({c.end, 0}), c.least), "cell of a factor");
       for (const Loop& loop : region->nest.loops) {
-        for (const Place& place : loop.least) require(known.has(at(place), at({kThird, 0})), "cell of a factor");
-        for (const Place& place : loop.most) require(known.has(at({kThird, 0}), at(place)), "cell of a factor");
+        for (const Position& place : loop.least) require(known.has(at(place), at({kThird, 0})), "cell of a factor");
+        for (const Position& place : loop.most) require(known.has(at({kThird, 0}), at(place)), "cell of a factor");
       }
     }
   }

@@ -1,9 +1,9 @@
-// Vectors of numbers of cells beside each other, and their exponentials and logarithms.
+// Vectors of numbers: as many as one instruction takes.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -13,7 +13,7 @@
 
 namespace structdep {
 
-// Cells in a vector: as many numbers as an instruction takes.
+// Numbers in a vector: its lanes.
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;
 #else
@@ -21,20 +21,8 @@ constexpr int kLanes = 8;
 #endif
 
 template <typename T>
-struct Types;
-template <>
-struct Types<float> {
-  using Integer = int32_t;
-  using Natural = uint32_t;
-};
-template <>
-struct Types<double> {
-  using Integer = int64_t;
-  using Natural = uint64_t;
-};
+using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-template <typename T>
-using Integer = typename Types<T>::Integer;
 // Where vectors are several registers, GCC takes them apart, and believes that the parts are not where the whole is, unless
 // it is told that they may.
 template <typename T>
@@ -42,7 +30,7 @@ struct Vectors {
   typedef T Number __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
   typedef T Anywhere __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
   typedef Integer<T> Whole __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
-  typedef typename Types<T>::Natural Natural __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
+  typedef std::make_unsigned_t<Integer<T>> Natural __attribute__((vector_size(kLanes * sizeof(T)), may_alias));
 };
 #if defined(__AVX__)
 template <>
@@ -109,77 +97,6 @@ STRUCTDEP_INLINE Vec<T> finite(Vec<T> x) {
 template <typename T>
 STRUCTDEP_INLINE Vec<T> where(Mask<T> mask, Vec<T> x) {
   return bits<Vec<T>>(bits<Mask<T>>(x) & mask);
-}
-
-// 2^x for x <= 0, or little more; 0 where that is hardly a normal number, and where x is none. Charts have logarithms of
-// base 2, whose exponentials take fewer multiplications.
-STRUCTDEP_INLINE Vec<float> exp2(Vec<float> x) {
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to whole numbers
-  const Vec<float> shifted = x + kRound;
-  const Vec<float> rest = x - (shifted - kRound);
-  Vec<float> p = rest * 1.326442346e-3f + 9.671487845e-3f;  // of 2^rest, |rest| <= 1/2: errors of 9e-8, none at 0
-  p = p * rest + 5.550734699e-2f;
-  p = p * rest + 2.402224243e-1f;
-  p = p * rest + 6.931470037e-1f;
-  p = p * rest + 1.0f;
-  const Natural<float> scaled = bits<Natural<float>>(p) + (bits<Natural<float>>(shifted) << 23);
-  return where<float>(x > -125.0f, bits<Vec<float>>(scaled));
-}
-
-STRUCTDEP_INLINE Vec<double> exp2(Vec<double> x) {
-  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
-  const Vec<double> shifted = x + kRound;
-  const Vec<double> rest = (x - (shifted - kRound)) * 0.69314718055994531;
-  Vec<double> p = all(1.6059043836821613e-10);  // 1 / 13!
-  constexpr double kFactors[] = {2.0876756987868099e-9, 2.5052108385441719e-8, 2.7557319223985891e-7,
-                                 2.7557319223985893e-6, 2.4801587301587302e-5, 1.9841269841269841e-4,
-                                 1.3888888888888889e-3, 8.3333333333333332e-3, 4.1666666666666664e-2,
-                                 1.6666666666666666e-1, 0.5, 1.0, 1.0};
-  for (double factor : kFactors) p = p * rest + factor;
-  const Natural<double> scaled = bits<Natural<double>>(p) + (bits<Natural<double>>(shifted) << 52);
-  return where<double>(x > -1021.0, bits<Vec<double>>(scaled));
-}
-
-// Logarithm, of base 2; of 0, -inf.
-#if defined(__AVX512F__)
-STRUCTDEP_INLINE Vec<float> log2(Vec<float> x) {
-  // By sixteen parts of [1, 2): about the inverse of each, and its logarithm, less than which log2(1 + rest) is small.
-  constexpr Vec<float> kInverse = {1.0f,         0.914285719f, 0.864864886f, 0.820512831f, 0.780487776f, 0.744186044f,
-                                   0.711111128f, 0.680851042f, 0.653061211f, 0.627451003f, 0.603773594f, 0.581818163f,
-                                   0.561403513f, 0.542372882f, 0.524590135f, 0.507936537f};
-  constexpr Vec<float> kLog = {0.0f,         0.129283011f, 0.209453329f, 0.285402209f, 0.357552052f, 0.426264763f,
-                               0.491853058f, 0.554588914f, 0.614709854f, 0.672425270f, 0.727920413f, 0.781359732f,
-                               0.832889974f, 0.882643044f, 0.930737436f, 0.977279842f};
-  const __m512 mantissa = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
-  const __m512i part = _mm512_srli_epi32(_mm512_castps_si512(mantissa), 19);
-  const Vec<float> whole = _mm512_getexp_ps(x) + _mm512_permutexvar_ps(part, kLog);
-  const Vec<float> rest = mantissa * _mm512_permutexvar_ps(part, kInverse) - 1.0f;
-  Vec<float> p = rest * -3.389175453e-1f + 4.808588940e-1f;  // of log2(1 + rest) / rest: errors of 4e-9
-  p = p * rest - 7.213654177e-1f;
-  p = p * rest + 1.442695120f;
-  return p * rest + whole;
-}
-#else
-STRUCTDEP_INLINE Vec<float> log2(Vec<float> x) {
-  const Mask<float> raw = bits<Mask<float>>(x) - 0x3f3504f3;  // of sqrt(1/2)
-  const Vec<float> exponent = __builtin_convertvector(raw >> 23, Vec<float>);
-  const Vec<float> rest = bits<Vec<float>>((raw & 0x007fffff) + 0x3f3504f3) - 1.0f;
-  Vec<float> p = rest * 1.256962399e-1f - 2.100604267e-1f;  // of log2(1 + rest) / rest: errors of 7e-9, hardly any at 0
-  p = p * rest + 2.171332991e-1f;
-  p = p * rest - 2.385506212e-1f;
-  p = p * rest + 2.876938682e-1f;
-  p = p * rest - 3.607201525e-1f;
-  p = p * rest + 4.809206331e-1f;
-  p = p * rest - 7.213471335e-1f;
-  p = p * rest + 1.442694869f;
-  return x > 0.0f ? p * rest + exponent : all(-kInf<float>);
-}
-#endif
-
-STRUCTDEP_INLINE Vec<double> log2(Vec<double> x) {
-  Vec<double> result;
-  for (int lane = 0; lane < kLanes; ++lane) result[lane] = std::log2(x[lane]);
-  return result;
 }
 
 template <typename T>

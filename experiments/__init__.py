@@ -1,1 +1,0 @@
-"""Parsers trained on treebanks: data, model, training and evaluation around structdep."""

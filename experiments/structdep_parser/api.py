@@ -1,0 +1,274 @@
+"""The parser in Python: load a trained one, parse with it, train another, save it.
+
+Example:
+    >>> import structdep_parser as sp
+    >>> parser = sp.load("runs/got-mh4-hybrid-hinge-1")  # doctest: +SKIP
+    >>> [tree] = parser.parse([["ik", "im", "in", "garda"]])  # doctest: +SKIP
+    >>> tree.heads.tolist(), tree.relations  # doctest: +SKIP
+    ([4, 4, 4, 0], ('nsubj', 'cop', 'case', 'root'))
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structdep_parser.config import Config
+from structdep_parser.data.sentences import Sentence, of_words
+from structdep_parser.data.streams import contradiction, groups
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.data.writing import with_tree
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.ensemble import JointParser, models_in
+from structdep_parser.parsers.prediction import Tags, Tree
+from structdep_parser.parsers.registry import check
+from structdep_parser.parsers.trained_model import TrainedModel
+from structdep_parser.parsers.trained_parser import GIB, TrainedParser
+
+Words = Sequence[str]
+KnownHeads = Sequence[int | None]
+"""The head of each word, None where it is to be found."""
+Files = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A sentence with the trees that were found for it, best first; none where no tree has the known heads.
+
+    `heads`, `relations`, `tags` and probabilities are those of the best tree; numbers of words are from 1, and 0 is
+    the root. `tags` and probabilities are None where they were not asked for.
+    """
+
+    sentence: Sentence
+    trees: tuple[Tree, ...]
+    ranked: bool = False
+
+    @property
+    def heads(self) -> NDArray[np.int32]:
+        return self._best.heads
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        return self._best.deprels
+
+    @property
+    def tags(self) -> Tags | None:
+        return self._best.tags
+
+    @property
+    def probability(self) -> float | None:
+        """Of the tree."""
+        return None if self._best.confidence is None else self._best.confidence.tree
+
+    @property
+    def arc_probabilities(self) -> NDArray[np.float32] | None:
+        return None if self._best.confidence is None else self._best.confidence.arcs
+
+    @property
+    def relation_probabilities(self) -> NDArray[np.float32] | None:
+        """Of each relation, given its arc."""
+        return None if self._best.confidence is None else self._best.confidence.relations
+
+    @property
+    def problem(self) -> str:
+        """Why there is no tree."""
+        roots = int((self.sentence.heads == 0).sum())
+        why = f": HEAD is 0 in {roots} words, and in one of a tree with a single root" if roots > 1 else ""
+        return f"{self.sentence.where}: no tree has the heads it comes with{why}"
+
+    def to_conllu(self) -> str:
+        """The sentence as CoNLL-U, once for each tree, with all other columns and comments as they were."""
+        return "".join(
+            with_tree(
+                self.sentence,
+                tree.heads,
+                tree.deprels,
+                None if tree.confidence is None else tree.confidence.misc(),
+                [f"# tree = {rank} of {len(self.trees)}"] * self.ranked,
+                tree.tags,
+            )
+            for rank, tree in enumerate(self.trees, start=1)
+        )
+
+    @property
+    def _best(self) -> Tree:
+        if not self.trees:
+            raise ValueError(self.problem)
+        return self.trees[0]
+
+
+class Parser:
+    """One trained model, or several that parse together; made by `load` and `train`.
+
+    Args:
+        models: by name.
+        memory: GiB that the charts of a batch may take; a sentence that would take more is parsed by a cheaper exact
+            system with the same scores.
+        warn: is told where the trees are not those of the parser's own system; default: `warnings.warn`.
+    """
+
+    def __init__(
+        self, models: Mapping[str, TrainedModel], memory: float = 4.0, warn: Callable[[str], None] | None = None
+    ) -> None:
+        if not memory >= 0:
+            raise ValueError(f"--memory {memory}: expected a number of GiB, 0 or more")
+        self.models, self.memory, self.warn = dict(models), memory * GIB, warn or warnings.warn
+        self._parsers: dict[bool | None, TrainedParser | JointParser] = {}
+
+    @property
+    def config(self) -> Config:
+        """Of the first model."""
+        return next(iter(self.models.values())).config
+
+    def parse(self, sentences: Iterable[Words | Sentence], **options: Any) -> list[Parsed]:
+        """The trees of sentences, as a list; see `stream`."""
+        return list(self.stream(sentences, **options))
+
+    def stream(
+        self,
+        sentences: Iterable[Words | Sentence],
+        *,
+        constraints: bool | Iterable[KnownHeads] = False,
+        single_root: bool | None = None,
+        **options: Any,
+    ) -> Iterator[Parsed]:
+        """The trees of sentences, one after the other, in groups of some 40,000 words.
+
+        Args:
+            sentences: each a sequence of words, or a `Sentence` of `read_conllu`.
+            constraints: the known heads of each sentence; True for those that `Sentence`s have.
+            single_root: whether one word alone depends on the root; default: as in training.
+            options: `decode` ("argmax", or "mbr" for minimum Bayes risk), `k_best` trees, `probabilities` and `tags`
+                (True to compute them), `beam` (the width, of parsers that take one transition at a time).
+
+        Raises:
+            ValueError: the parser cannot do what is asked for, or a sentence is wrong.
+
+        Example:
+            >>> parser = load("runs/got-mst-nll-1")  # doctest: +SKIP
+            >>> for tree in parser.stream(read_conllu("in.conllu"), probabilities=True):  # doctest: +SKIP
+            ...     print(tree.to_conllu(), end="")
+        """
+        decoding = self.check(constraints=bool(constraints), **options)
+        known = None if isinstance(constraints, bool) else constraints
+        parser = self._parser(single_root)
+        for group in groups(_sentences(sentences, known), _refuse):
+            for sentence in group if decoding.known else ():
+                if told := contradiction(sentence):
+                    raise ValueError(told)
+            for sentence, trees in zip(group, parser(group, decoding), strict=True):
+                yield Parsed(sentence, tuple(trees), decoding.k_best > 1)
+
+    def check(
+        self,
+        *,
+        decode: str = "argmax",
+        k_best: int = 1,
+        constraints: bool = False,
+        probabilities: bool = False,
+        tags: bool = False,
+        beam: int = 1,
+        single_root: bool | None = None,
+    ) -> Decoding:
+        """What is asked for; ValueError where this parser cannot do it."""
+        decoding = Decoding(decode, probabilities, beam, k_best, constraints, tags)
+        for model in self.models.values():
+            check(model.config, decoding)
+        return decoding
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model into a folder, for `load` on any machine; several models get a folder each inside it."""
+        for name, model in self.models.items():
+            model.save(Path(folder) if len(self.models) == 1 else Path(folder, Path(name).name))
+
+    def _parser(self, single_root: bool | None) -> TrainedParser | JointParser:
+        if single_root not in self._parsers:
+            models = {
+                name: model
+                if single_root is None
+                else replace(model, config=replace(model.config, single_root=single_root))
+                for name, model in self.models.items()
+            }
+            (one, *others) = models.values()
+            parser = (
+                JointParser(models, self.memory, self.warn) if others else TrainedParser(one, self.memory, self.warn)
+            )
+            self._parsers[single_root] = parser
+        return self._parsers[single_root]
+
+
+def load(
+    *folders: str | Path,
+    memory: float = 4.0,
+    warn: Callable[[str], None] | None = None,
+    vectors: str | Path | None = None,
+    features_file: str | Path | None = None,
+) -> Parser:
+    """The parser in a folder: of a finished run, or a copy of its `model/`. Several parse together.
+
+    `vectors` and `features_file` replace the files that the parser was trained with: the word vectors may have moved,
+    and features are of the sentences to parse.
+
+    Raises:
+        FileNotFoundError: a folder has no model.
+        ValueError: a model is damaged, or of another version.
+    """
+    models = models_in([Path(folder) for folder in folders])
+    files = {"vectors": vectors, "features_file": features_file}
+    given: dict[str, Any] = {name: str(path) for name, path in files.items() if path is not None}
+    if given:
+        models = {name: replace(model, config=replace(model.config, **given)) for name, model in models.items()}
+    return Parser(models, memory, warn)
+
+
+def train(
+    train: Files, dev: Files = (), test: Files = (), *, folder: str | Path, config: Config | None = None, **choices: Any
+) -> Parser:
+    """Train a parser on CoNLL-U files; the same call resumes an interrupted run, and loads a finished one.
+
+    Args:
+        train: files to train on.
+        dev: files that choose the best epoch; without any, every tenth sentence of `train` is kept for that.
+        test: files that are evaluated at the end.
+        folder: of the run: its log, checkpoints, predicted trees, reports, and the model.
+        config: all choices; default: `Config()`.
+        choices: fields of `Config`, such as `parser="mst"`, `loss="nll"`, `epochs=30`.
+
+    Example:
+        >>> import structdep_parser as sp
+        >>> parser = sp.train("train.conllu", "dev.conllu", folder="runs/mine", parser="mst")  # doctest: +SKIP
+    """
+    from structdep_parser.training.experiment import Experiment
+
+    treebank = Treebank.of_files(_paths(train), _paths(dev), _paths(test))
+    chosen = replace(config or Config(), **{"lang": treebank.lang, **choices})
+    experiment = Experiment(chosen, treebank, folder)
+    experiment.train()
+    experiment.report()
+    return load(folder)
+
+
+def _paths(files: Files) -> list[Path]:
+    return [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
+
+
+def _sentences(given: Iterable[Words | Sentence], known: Iterable[KnownHeads] | None) -> Iterator[Sentence]:
+    heads = None if known is None else iter(known)
+    for number, sentence in enumerate(given, start=1):
+        own = None if heads is None else next(heads, ())
+        if isinstance(sentence, str):
+            raise ValueError(f"sentence {number} is text, {sentence!r}, expected a sequence of words: write .split()")
+        if isinstance(sentence, Sentence):
+            if own is not None:
+                raise ValueError(f"{sentence.where}: known heads are those of the sentence: write constraints=True")
+            yield sentence
+        else:
+            yield of_words(sentence, number, own)
+
+
+def _refuse(error: ValueError) -> None:
+    raise error

@@ -1,0 +1,107 @@
+"""`structdep ensemble`: parse with several trained parsers at once, and report what is gained."""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from structdep_parser.choices import CHART_PARSERS, WAYS
+from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, command
+
+EPILOG = """\
+by marginals: the tree of --system with the most heads to be expected, in the mean over the parsers (those without
+probabilities give votes); by votes: with the most heads in their trees, of equals those of the first parser; by
+scores: the best tree by the mean of all score tables, of parsers of one kind (seeds, say). Relations are those of the
+highest mean probability. What was trained by hinge has probabilities, too, but they mean little: votes may do better.
+"""
+
+
+@command("structdep ensemble")
+def main(arguments: Arguments = None) -> int:
+    options = parser().parse_args(arguments)
+
+    from structdep_parser.console import plain
+    from structdep_parser.nn.compiled import prepare_process
+
+    prepare_process()
+    text, folder = run(options)
+    plain().print(f"{text}\nall in {folder}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="structdep ensemble",
+        description="Parse dev and test with several finished runs at once, and report what is gained.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="folders of finished runs on one treebank; of a run of --members, all of them",
+    )
+    made.add_argument(
+        "--system", choices=CHART_PARSERS, help="whose trees to seek; default: mst, by scores the parsers' own"
+    )
+    made.add_argument(
+        "--by", choices=WAYS, nargs="+", default=["marginals"], help="one way, or one for each run; default: marginals"
+    )
+    made.add_argument(
+        "--weights", type=float, nargs="+", metavar="W", help="how much each run counts, such as 1 1 0.5; default: 1"
+    )
+    add_treebank_options(made)
+    add_renamed(made, version="--ud-version")
+    made.add_argument(
+        "--out", type=Path, metavar="DIR", help="for dev.conllu, test.conllu, report.md; default: beside the first run"
+    )
+    return made
+
+
+def run(options: argparse.Namespace) -> tuple[str, Path]:
+    """Parse, write and report: the report, and the folder that it is in."""
+    from structdep_parser.config import member_folders
+    from structdep_parser.evaluation.ensembles import evaluated, gains, together
+    from structdep_parser.files import write_whole
+    from structdep_parser.parsers.trained_model import TrainedModel
+    from structdep_parser.training.run_treebank import treebank_of_run
+
+    runs = [folder for run in options.runs for folder in member_folders(run) or [run]]
+    names = [run.name for run in runs]
+    folders = {str(run) if names.count(run.name) > 1 else run.name: run for run in runs}
+    models = {name: TrainedModel.load(folder) for name, folder in folders.items()}
+    if len(models) < max(2, len(runs)):
+        raise ValueError("an ensemble takes two runs or more, each of them once")
+    found = [
+        treebank_of_run(model.config, folders[name], options.treebanks, options.ud_version)
+        for name, model in models.items()
+    ]
+    if other := next(
+        (name for name, own in zip(models, found, strict=True) if own.checksum != found[0].checksum), None
+    ):
+        raise ValueError(f"{other} was trained on another treebank, or version of it, than {next(iter(models))}")
+    splits = found[0].evaluated()
+    ensemble = together(models, splits.values(), options.by, options.system, options.weights)
+    first = options.runs[0]
+    lang = next(iter(models.values())).config.lang
+    folder = options.out or first.parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
+    check_folder(
+        folder, {str(run): [way, weight] for run, way, weight in zip(runs, ensemble.by, ensemble.weights, strict=True)}
+    )
+    scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}
+    text = f"# {ensemble}\n\n{gains(scores)}\n"
+    write_whole(folder / "report.md", text)
+    return text, folder
+
+
+def check_folder(folder: Path, members: Mapping[str, Sequence[Any]]) -> None:
+    """Write which runs, how and by what weight, to a new folder; in an old one they must be the same."""
+    from structdep_parser.files import write_whole
+
+    path, text = folder / "ensemble.json", json.dumps(members, indent=1) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"{folder} holds what other runs, ways or weights gave: write --out to use another folder")
+    write_whole(path, text)

@@ -1,0 +1,84 @@
+"""`structdep evaluate`: trees of a file scored against gold trees, by the rules of CoNLL 2018 and by kind of arc."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from structdep_parser.cli.options import Arguments, command
+from structdep_parser.tables import markdown, shown
+
+if TYPE_CHECKING:
+    from structdep_parser.data.sentences import Sentence
+    from structdep_parser.evaluation.shared_task import Score
+
+EPILOG = """\
+the files are aligned by their characters, so that tokens, words and sentences may differ. Relations are compared
+without subtypes. CLAS, MLAS and BLEX are of content words. The tables of groups are of files with the same words; there
+subtypes count, and so does punctuation, except in the row without it.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="structdep evaluate",
+        description="Score the trees of a CoNLL-U file against gold trees, by the rules of the CoNLL 2018 shared task.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("system", type=Path, metavar="SYSTEM.conllu")
+    made.add_argument("gold", type=Path, metavar="GOLD.conllu")
+    made.add_argument("--by", choices=("kind", "relation"), help="a table of groups: kinds of gold arcs, or relations")
+    made.add_argument("--json", action="store_true", help="print the scores as JSON")
+    return made
+
+
+@command("structdep evaluate")
+def main(arguments: Arguments = None) -> int:
+    options = parser().parse_args(arguments)
+
+    from structdep_parser.console import plain
+    from structdep_parser.data.sentences import read
+    from structdep_parser.evaluation.shared_task import shared_task_scores
+
+    gold, system = read(options.gold), read(options.system)
+    scores = shared_task_scores(gold, system)
+    if options.json:
+        print(json.dumps({name: _values(score) for name, score in scores.items()}, indent=1))
+        return 0
+    header = ("metric", "precision", "recall", "F1", "of aligned words")
+    rows = [
+        (name, *(shown(float("nan") if v is None else v) for v in _values(score).values()))
+        for name, score in scores.items()
+    ]
+    plain().print(markdown(header, rows, numbers=True))
+    if options.by:
+        plain().print(
+            "\n" + markdown(("gold arcs", "words", "UAS", "LAS"), groups(options, gold, system), numbers=True)
+        )
+    return 0
+
+
+def _values(score: "Score") -> dict[str, float | None]:
+    return {
+        "precision": score.precision,
+        "recall": score.recall,
+        "f1": score.f1,
+        "aligned_accuracy": score.aligned_accuracy,
+    }
+
+
+def groups(
+    options: argparse.Namespace, gold: "Sequence[Sentence]", system: "Sequence[Sentence]"
+) -> list[tuple[str, str, str, str]]:
+    """Rows of groups of words; ValueError where the files do not have the same words."""
+    from structdep_parser.evaluation.comparison import check_words
+    from structdep_parser.evaluation.scores import by_relation, evaluate
+    from structdep_parser.parsers.prediction import Predictions
+
+    check_words(options.system, system, options.gold, gold)
+    predictions = Predictions([s.heads for s in system], [s.deprels for s in system])
+    found = evaluate(gold, predictions).groups if options.by == "kind" else by_relation(gold, predictions)
+    return [(name, str(own.total), shown(100 * own.uas), shown(100 * own.las)) for name, own in found.items()]

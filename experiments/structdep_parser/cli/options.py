@@ -1,0 +1,63 @@
+"""Command-line options that several commands share, and refusals of options that have another name now."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+Arguments = Sequence[str] | None
+INTERRUPTED = 130
+"""The exit status of a command that was interrupted."""
+
+
+def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function of a command line's arguments a command: errors that users can mend are printed, status 1.
+
+    Modules that take long to import belong into the function: `--help` does not need them.
+    """
+
+    def decorate(run: Callable[..., int]) -> Callable[..., int]:
+        @wraps(run)
+        def main(arguments: Arguments = None, *others: Any) -> int:
+            try:
+                return run(arguments, *others)
+            except (OSError, TypeError, ValueError, FloatingPointError) as error:
+                from structdep_parser.console import failed
+
+                return failed(program, error)
+            except KeyboardInterrupt:
+                return INTERRUPTED
+
+        return main
+
+    return decorate
+
+
+class Renamed(argparse.Action):
+    """An option of an earlier version, which is refused with its new name."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        parser.error(f"{option} is now called {self.const}: write {self.const}")
+
+
+def add_renamed(parser: argparse.ArgumentParser, **names: str) -> None:
+    """Refuse the options `names`, telling what each is called now.
+
+    Example:
+        >>> parser = argparse.ArgumentParser("structdep train")
+        >>> add_renamed(parser, start="--init-from")
+        >>> parser.parse_args([])
+        Namespace()
+    """
+    for old, new in names.items():
+        options: dict[str, Any] = {"nargs": "?", "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+        parser.add_argument(f"--{old}", action=Renamed, const=new, **options)
+
+
+def add_treebank_options(parser: argparse._ActionsContainer) -> None:
+    """Where treebanks are, and which release."""
+    parser.add_argument("--treebanks", type=Path, metavar="DIR", help="the folder that is searched for treebanks")
+    parser.add_argument("--ud-version", metavar="VERSION", help="of UD, such as 2.0, to choose between several")

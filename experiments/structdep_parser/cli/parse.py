@@ -1,0 +1,119 @@
+"""`structdep parse`: parse CoNLL-U, or tokenized text, with trained parsers."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+from structdep_parser.choices import DECODERS
+from structdep_parser.cli.options import Arguments, command
+
+EPILOG = """\
+MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
+run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
+multiword tokens, empty nodes and all other columns stay as they are, to the byte; HEAD and DEPREL are replaced. DEPREL
+is root where HEAD is 0, and nowhere else. A byte order mark is dropped, comments between words move up to the others,
+and one empty line ends each sentence. Sentences that are wrong are told and left out; the exit status is 1 then.
+"""
+DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="structdep parse",
+        description="Parse sentences of CoNLL-U; the output is CoNLL-U.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument(
+        "model",
+        type=Path,
+        nargs="+",
+        metavar="MODEL",
+        help="folder of a model, or of a run; several parse together",
+    )
+    made.add_argument("-i", "--input", type=Path, metavar="FILE", help="default: standard input")
+    made.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+    made.add_argument("--vectors", type=Path, metavar="FILE", help="word vectors, if they are not where they were")
+    made.add_argument("--features-file", type=Path, metavar="FILE", help="features of the sentences to parse")
+    made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by U+0020")
+    made.add_argument(
+        "--strict", action="store_true", help="end at the first sentence that is wrong; else it is left out, and told"
+    )
+    made.add_argument(
+        "--constraints",
+        action="store_true",
+        help="keep the heads of the input, and relations given with them, and find those that are _",
+    )
+    made.add_argument("--tags", action="store_true", help="also write predicted UPOS, XPOS, FEATS and LEMMA")
+    made.add_argument(
+        "--confidence", action="store_true", help="write probabilities (ArcProb, DeprelProb, TreeProb) to MISC"
+    )
+    made.add_argument("--k-best", type=int, default=1, metavar="K", help="the K best trees of each sentence")
+    made.add_argument(
+        "--single-root",
+        action=argparse.BooleanOptionalAction,
+        help="trees in which one word depends on the root; default: as it was trained, usually yes",
+    )
+    made.add_argument("--decode", choices=DECODERS, default="argmax", help="the best tree, or minimum Bayes risk")
+    made.add_argument("--beam", type=int, default=1, metavar="WIDTH", help="runs that a transition parser keeps")
+    made.add_argument(
+        "--memory",
+        type=float,
+        default=4.0,
+        metavar="GIB",
+        help="sentences that would take more are parsed by a cheaper exact system; default: %(default)s",
+    )
+    return made
+
+
+@command("structdep parse")
+def main(arguments: Arguments = None, source: Iterable[bytes] | None = None, sink: BinaryIO | None = None) -> int:
+    options = parser().parse_args(arguments)
+    if options.text and options.constraints:
+        raise ValueError("--constraints with --text: text has no heads; leave one of them out")
+    if options.input and options.output and options.input.resolve() == options.output.resolve():
+        raise ValueError(f"--input and --output are the same file, {options.input}: write another --output")
+    try:
+        if options.input is None:
+            return run(options, source or sys.stdin.buffer, sink or sys.stdout.buffer)
+        with open(options.input, "rb") as lines:
+            return run(options, lines, sink or sys.stdout.buffer)
+    except BrokenPipeError:
+        # Who reads has had enough; nothing more is to be flushed at exit.
+        sys.stdout = None
+        return 1
+
+
+def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) -> int:
+    """Parse what comes from `source`, group by group, so that memory does not grow with it."""
+    from structdep_parser.api import load
+    from structdep_parser.console import plain
+    from structdep_parser.data.streams import Refusal, groups, read
+    from structdep_parser.nn.compiled import prepare_process
+
+    prepare_process()
+    errors = plain(stderr=True)
+    refusal = Refusal("structdep parse", options.strict)
+    trained = load(
+        *options.model,
+        memory=options.memory,
+        warn=lambda text: errors.print(f"structdep parse: {text}"),
+        vectors=options.vectors,
+        features_file=options.features_file,
+    )
+    decoding = {name: getattr(options, name) for name in DECODING} | {"probabilities": options.confidence}
+    trained.check(**decoding)
+    name = "standard input" if options.input is None else str(options.input)
+    with open(options.output, "wb") if options.output else nullcontext(sink) as file:
+        for group in groups(read(source, options.text, options.constraints, refusal, name), refusal):
+            for parsed in trained.parse(group, **decoding):
+                if parsed.trees:
+                    file.write(parsed.to_conllu().encode())
+                else:
+                    refusal(ValueError(parsed.problem))
+            file.flush()
+    return refusal.status

@@ -1,0 +1,248 @@
+"""`structdep train`: train a parser on a treebank, and evaluate it."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from structdep_parser.choices import DECODERS, LOSSES, ORACLES, PARSERS, POSITIONS, SCHEMES, TAGS, TREEBANKS_VARIABLE
+from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.config import Config
+
+if TYPE_CHECKING:
+    from structdep_parser.data.treebank import Treebank
+
+DEFAULTS = Config()
+CHOICES = (
+    "lang",
+    "parser",
+    "loss",
+    "positions",
+    "oracle",
+    "pseudo_projective",
+    "single_root",
+    "tags",
+    "init_from",
+    "encoder_layer",
+    "seed",
+    "members",
+    "epochs",
+)
+EPILOG = f"""\
+treebanks are searched in --treebanks DIR, else in ${TREEBANKS_VARIABLE}, else in data/, with all subfolders;
+`--lang demo` generates one. An interrupted run resumes when the same command is given again.
+
+in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
+test.conllu (predicted trees), report.md and report.json, with --confidence calibration.svg; with --decode mbr,
+dev-mbr.conllu and so on, with --beam 8 dev-beam8.conllu; with --members trees and reports of all together, and the run
+of each in seed-1/, seed-2/ and so on
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="structdep train",
+        description="Train a dependency parser on a UD treebank, and evaluate it on its dev and test sets.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    model = made.add_argument_group("model")
+    model.add_argument("--parser", choices=PARSERS, default=DEFAULTS.parser, help="default: %(default)s")
+    model.add_argument("--loss", choices=LOSSES, default=DEFAULTS.loss, help="default: %(default)s")
+    model.add_argument(
+        "--positions",
+        type=int,
+        choices=POSITIONS,
+        help="the vectors that a transition parser sees; default: 4 (s2,s1,s0,b0)",
+    )
+    model.add_argument("--oracle", choices=ORACLES, help="of a transition parser; default: dynamic where there is one")
+    model.add_argument(
+        "--pseudo-projective", choices=SCHEMES, help="train on lifted arcs, and lower them after parsing"
+    )
+    model.add_argument(
+        "--single-root",
+        action=argparse.BooleanOptionalAction,
+        default=DEFAULTS.single_root,
+        help="learn and find trees in which one word depends on the root, as in UD; default: yes",
+    )
+    model.add_argument(
+        "--tags",
+        choices=TAGS,
+        default=DEFAULTS.tags,
+        help="learn to predict tags, features and lemmas, too; stack: the parser builds on them; default: %(default)s",
+    )
+    model.add_argument(
+        "--init-from",
+        default=DEFAULTS.init_from,
+        metavar="RUN",
+        help="start from the weights of this finished run, also of another parser, where their shapes agree",
+    )
+    model.add_argument("--vectors", default="", metavar="FILE", help="word vectors: .vec, .txt or .npz")
+    model.add_argument(
+        "--features-file", default="", metavar="FILE", help="any model's features of each sentence: safetensors"
+    )
+    model.add_argument(
+        "--encoder-layer", default="", metavar="MODULE:CLASS", help="a flax.nnx module in place of the BiLSTM"
+    )
+    model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
+    data = made.add_argument_group("treebank")
+    data.add_argument(
+        "--lang", help="a language's or treebank's code (got, got_proiel), or demo; or a name for --train"
+    )
+    data.add_argument("--train", nargs="+", type=Path, default=[], metavar="FILE", help="files of your own to train on")
+    data.add_argument(
+        "--dev", nargs="+", type=Path, default=[], metavar="FILE", help="default: every tenth sentence of --train"
+    )
+    data.add_argument("--test", nargs="+", type=Path, default=[], metavar="FILE", help="files that are evaluated, too")
+    add_treebank_options(data)
+    data.add_argument("--download", action="store_true", help="get the treebank of --ud-version from its repository")
+    data.add_argument("--repository", metavar="UD_NAME", help="the repository, where the code does not tell it")
+    evaluation = made.add_argument_group("evaluation, of what has been trained already, too")
+    evaluation.add_argument(
+        "--decode", choices=DECODERS, default="argmax", help="the best tree, or that of minimum Bayes risk"
+    )
+    evaluation.add_argument(
+        "--confidence", action="store_true", help="write probabilities to MISC, and how far they can be trusted"
+    )
+    evaluation.add_argument(
+        "--beam", type=int, default=1, metavar="WIDTH", help="runs that a transition parser keeps; default: 1, greedy"
+    )
+    run = made.add_argument_group("run")
+    run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
+    run.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="other values of config.json, such as graft=0.3; of one said twice, the last",
+    )
+    run.add_argument(
+        "--members",
+        type=int,
+        default=DEFAULTS.members,
+        metavar="M",
+        help="train so many parsers, of other seeds, and parse with all of them at once; default: %(default)s",
+    )
+    run.add_argument(
+        "--at-once", type=int, default=1, metavar="N", help="members that are trained beside each other; default: 1"
+    )
+    run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
+    run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
+    run.add_argument(
+        "--devices", type=count, default=1, metavar="N", help="GPUs that share each batch, or all; default: 1"
+    )
+    run.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
+    hosts = made.add_argument_group(
+        "several processes", "that share each batch, each with --devices; the first one evaluates and writes"
+    )
+    hosts.add_argument("--distributed", action="store_true", help="join them as Slurm, Open MPI or a TPU pod tell")
+    hosts.add_argument("--coordinator", metavar="HOST:PORT", help="or as is said here: the first one's address")
+    hosts.add_argument("--processes", type=int, metavar="N", help="how many there are")
+    hosts.add_argument("--process", type=int, metavar="I", help="which of them this is, from 0")
+    add_renamed(made, start="--init-from", features="--positions", version="--ud-version")
+    return made
+
+
+def count(number: str) -> int | None:
+    """A number, or None for all."""
+    return None if number == "all" else int(number)
+
+
+def treebank(options: argparse.Namespace) -> "Treebank":
+    """The treebank that the command line names."""
+    from structdep_parser.data.demo_treebank import write_demo_treebank
+    from structdep_parser.data.download import download
+    from structdep_parser.data.treebank import Treebank, find_treebank
+
+    if options.train:
+        return Treebank.of_files(options.train, options.dev, options.test, options.lang or "")
+    if options.dev or options.test:
+        raise ValueError("--dev and --test belong to files of your own: write --train FILE, too")
+    if options.lang == "demo":
+        return write_demo_treebank(options.runs / "demo-treebank")
+    if options.download:
+        if options.ud_version is None:
+            raise ValueError("--download needs a release: write --ud-version, such as 2.0")
+        into = options.treebanks or Path("data")
+        return download(options.lang, options.ud_version, into, options.repository)
+    return find_treebank(options.lang, options.treebanks, options.ud_version)
+
+
+def config(options: argparse.Namespace) -> Config:
+    """The configuration that the command line asks for."""
+    if not options.lang and not options.train:
+        raise ValueError("no treebank: write --lang CODE, or --train FILE for files of your own")
+    chosen = {name: getattr(options, name) for name in CHOICES}
+    chosen["lang"] = options.lang or options.train[0].stem
+    chosen |= {
+        name: str(Path(path).resolve()) for name in ("vectors", "features_file") if (path := getattr(options, name))
+    }
+    return Config(**chosen | {"init_from": options.init_from and str(Path(options.init_from))}).set(options.set)
+
+
+def check_processes(options: argparse.Namespace) -> None:
+    """Raise ValueError for options of several processes that do not go together."""
+    joins = options.distributed or options.coordinator
+    if not joins and (options.processes, options.process) != (None, None):
+        raise ValueError("--processes and --process number processes that meet: write --coordinator HOST:PORT, too")
+    if joins and options.members > 1:
+        raise ValueError(
+            "--members with --coordinator or --distributed: train each parser by itself, by --seed, and let "
+            "structdep ensemble parse with all of them"
+        )
+
+
+@command("structdep train")
+def main(arguments: Arguments = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parser().parse_args(arguments)
+    print("structdep train: loading JAX", file=sys.stderr, flush=True)
+
+    from structdep_parser.console import failed
+    from structdep_parser.nn.compiled import prepare_process
+    from structdep_parser.training.devices import leave
+
+    prepare_process()
+    try:
+        return run(options, arguments)
+    except (OSError, ValueError, FloatingPointError) as error:
+        return leave(failed("structdep train", error))
+    except KeyboardInterrupt:
+        print("stopped; the same command resumes from the last evaluation", file=sys.stderr)
+        return leave(INTERRUPTED)
+
+
+def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    """Train what the options ask for, evaluate it, and report."""
+    from structdep_parser.console import plain
+    from structdep_parser.parsers.decoding import Decoding
+    from structdep_parser.parsers.registry import check
+    from structdep_parser.training.devices import Devices, join, leads
+    from structdep_parser.training.ensemble_run import EnsembleRun
+    from structdep_parser.training.experiment import Experiment
+    from structdep_parser.training.worker import train_as_worker
+
+    console, decoding, chosen = plain(), Decoding(options.decode, options.confidence, options.beam), config(options)
+    check(chosen, decoding)
+    check_processes(options)
+    if options.distributed or options.coordinator:
+        join(options.coordinator, options.processes, options.process)
+    devices, found = Devices(options.devices), treebank(options)
+    if not leads():
+        train_as_worker(chosen, found, devices)
+        return 0
+    folder = options.runs / (options.name or chosen.name)
+    if chosen.members > 1:
+        ensemble = EnsembleRun(chosen, found, folder, arguments)
+        ensemble.train(options.at_once, console.print)
+        report = ensemble.report()
+    else:
+        experiment = Experiment(chosen, found, folder, console, devices)
+        experiment.train(options.minutes)
+        report = experiment.report(decoding)
+    console.print(report.to_markdown())
+    console.print(f"all in {folder.resolve()}")
+    return 0

@@ -1,0 +1,38 @@
+"""What command lines tell users."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from structdep_parser.text import visible
+
+WIDEST = 10_000
+
+
+class Plain(Console):
+    """A console that shows text as it is: nothing in it is markup, and lines of a pipe are not broken."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(visible(found) if isinstance(found, str) else found for found in objects), **options)
+
+
+def plain(stderr: bool = False) -> Plain:
+    return Plain(stderr)
+
+
+def print_table(table: Table) -> None:
+    """Print a table in its whole width, also where that is more than the terminal's."""
+    console = plain()
+    console.width = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+    console.print(table, soft_wrap=False)
+
+
+def failed(program: str, error: BaseException | str) -> int:
+    """Tell what the user can mend, without a traceback; the exit status."""
+    plain(stderr=True).print(f"{program}: {error}", style="red")
+    return 1

@@ -1,0 +1,1 @@
+"""Treebanks: reading and writing CoNLL-U, vocabularies, batches."""

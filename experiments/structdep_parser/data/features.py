@@ -1,0 +1,144 @@
+"""Vectors of words that training does not change: word vectors of a file, or any model's features of each sentence."""
+
+import json
+import mmap
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structdep_parser.data.sentences import Sentence
+
+TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+
+
+class Features(Protocol):
+    """A table of vectors, one a word: `rows` finds those of a sentence, `values` reads them."""
+
+    width: int
+
+    def rows(self, sentence: Sentence) -> NDArray[np.int64]:
+        """The row of each word, -1 where there is none."""
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Vectors `[.., width]` of rows `[..]`; zeros for -1."""
+
+
+class WordVectors:
+    """A file of word vectors, memory-mapped: only the vectors of words that occur are read.
+
+    Args:
+        path: .npz with the arrays `words` and `vectors`, or text as fastText and GloVe write it: a line has a word and
+            its numbers, separated by spaces; a first line of two numbers is skipped.
+
+    Raises:
+        ValueError: a line is wrong, or the file has no vectors.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path, self.found = Path(path), dict[str, int]()
+        self.vectors: list[NDArray[np.float32]] = []
+        self.table = np.zeros((0, 0), np.float32)
+        if self.path.suffix == ".npz":
+            with np.load(self.path) as arrays:
+                words, self.table = arrays["words"].tolist(), arrays["vectors"].astype(np.float32)
+            self.found, self.width = {word: row for row, word in enumerate(words)}, self.table.shape[1]
+            self.places: dict[bytes, int] = {}
+            return
+        with open(self.path, "rb") as file:
+            self.text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.places, place = {}, 0
+        for line in iter(self.text.readline, b""):
+            if place or line.count(b" ") > 1:
+                self.places.setdefault(line[: line.find(b" ")], place)
+            place += len(line)
+        if not self.places:
+            raise ValueError(f"{self.path} has no word vectors: expected lines of a word and its numbers")
+        self.width = len(self._numbers(next(iter(self.places.values()))))
+
+    def rows(self, sentence: Sentence) -> NDArray[np.int64]:
+        return np.array([self._row(form) for form in sentence.forms], np.int64)
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        if len(self.table) < len(self.vectors):
+            self.table = np.stack(self.vectors)
+        return _taken(self.table, rows, self.width)
+
+    def _row(self, form: str) -> int:
+        """Of the form, else of its lower case."""
+        if form not in self.found:
+            lower = form.lower()
+            place = self.places.get(form.encode(), self.places.get(lower.encode(), -1))
+            self.found[form] = self.found.get(lower, -1) if place < 0 else self._read(place)
+        return self.found[form]
+
+    def _read(self, place: int) -> int:
+        vector = self._numbers(place)
+        if len(vector) != self.width:
+            raise ValueError(f"{self.path}: {len(vector)} numbers at byte {place}, expected {self.width}")
+        self.vectors.append(vector)
+        return len(self.vectors) - 1
+
+    def _numbers(self, place: int) -> NDArray[np.float32]:
+        self.text.seek(place)
+        line = self.text.readline()
+        try:
+            return np.array(line.split()[1:], np.float32)
+        except ValueError:
+            raise ValueError(f"{self.path}: what follows {line.split()[0]!r} at byte {place} is not numbers") from None
+
+
+class SentenceFeatures:
+    """One array `[words, width]` a sentence in a safetensors file, memory-mapped, float32 or float16.
+
+    The name of an array is the sentence's `sent_id`, or its number in its file, from 1.
+
+    Raises:
+        ValueError: the arrays differ in type or width.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        with open(self.path, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header: dict[str, Any] = json.loads(file.read(size))
+        header.pop("__metadata__", None)
+        kinds = {(entry["dtype"], *entry["shape"][1:]) for entry in header.values()}
+        if len(kinds) != 1 or len(kind := next(iter(kinds))) != 2 or kind[0] not in TYPES:
+            came = ", ".join(map(str, sorted(kinds, key=str)[:3])) or "none"
+            raise ValueError(
+                f"{path}: expected arrays [words, width], all F32 or all F16 and equally wide, but found {came}"
+            )
+        name, self.width = kind
+        row = self.width * TYPES[name].itemsize
+        self.places = {key: (entry["data_offsets"][0] // row, entry["shape"][0]) for key, entry in header.items()}
+        rows = sum(words for _, words in self.places.values())
+        self.table = np.memmap(self.path, TYPES[name], "r", 8 + size, (rows, self.width))
+
+    def rows(self, sentence: Sentence) -> NDArray[np.int64]:
+        found = self.places.get(sentence.sent_id, self.places.get(str(sentence.number)))
+        if found is None:
+            raise ValueError(f"{sentence.where}: {self.path} has no features of this sentence, by sent_id or number")
+        first, words = found
+        if words != len(sentence):
+            raise ValueError(f"{sentence.where} has {len(sentence)} words, its features in {self.path} are of {words}")
+        return first + np.arange(words)
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        return _taken(self.table, rows, self.width)
+
+
+def open_features(vectors: str | Path, features_file: str | Path) -> Features | None:
+    """The features of one of these files, if one is named; ValueError for both."""
+    if vectors and features_file:
+        raise ValueError("--vectors with --features-file: write one of them")
+    if vectors:
+        return WordVectors(vectors)
+    return SentenceFeatures(features_file) if features_file else None
+
+
+def _taken(table: NDArray[Any], rows: NDArray[np.int64], width: int) -> NDArray[np.float32]:
+    values = np.zeros((*rows.shape, width), np.float32)
+    values[rows >= 0] = table[rows[rows >= 0]]
+    return values

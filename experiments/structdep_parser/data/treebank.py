@@ -1,0 +1,168 @@
+"""Treebanks: three CoNLL-U files of one language, found by its code."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from structdep_parser.choices import SPLITS
+from structdep_parser.choices import TREEBANKS_VARIABLE as VARIABLE
+from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.writing import write_predictions
+
+__all__ = ["Sentence", "Treebank", "find_treebank", "read", "write_predictions"]
+
+
+HELD_OUT = 10
+"""Without files of dev, each sentence of this distance in the training set is kept for dev."""
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """The files of a treebank.
+
+    `test` is None where a release came without it (UD 2.0's public repositories). `further` are more files of a split,
+    and `is_named` is False where the files were given one by one.
+    """
+
+    lang: str
+    train: Path
+    dev: Path | None
+    test: Path | None
+    further: tuple[tuple[str, Path], ...] = ()
+    is_named: bool = True
+
+    @classmethod
+    def of_files(
+        cls, train: Sequence[Path], dev: Sequence[Path] = (), test: Sequence[Path] = (), lang: str = ""
+    ) -> "Treebank":
+        """Any files; without a name, the treebank has that of its first file.
+
+        Raises:
+            ValueError: there is nothing to train on.
+            FileNotFoundError: a file is missing.
+        """
+        if not train:
+            raise ValueError("no files to train on: write --train FILE")
+        files = {"train": train, "dev": dev, "test": test}
+        if missing := next((path for paths in files.values() for path in paths if not path.is_file()), None):
+            raise FileNotFoundError(f"there is no file {missing}")
+        first = {split: paths[0] if paths else None for split, paths in files.items()}
+        further = tuple((split, path) for split, paths in files.items() for path in paths[1:])
+        return cls(lang or train[0].stem, train[0], first["dev"], first["test"], further, is_named=False)
+
+    def paths(self, split: str) -> list[Path]:
+        """The files of a split."""
+        first: Path | None = getattr(self, split)
+        return [*([first] if first else []), *(path for other, path in self.further if other == split)]
+
+    @property
+    def checksum(self) -> str:
+        """The training file's name, and the beginning of the SHA-256 of the training and dev files."""
+        content = b"".join(path.read_bytes() for split in ("train", "dev") for path in self.paths(split))
+        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}"
+
+    def read(self) -> dict[str, list[Sentence]]:
+        """The sentences of each split; heads of training sentences may be unknown.
+
+        Without files of dev, every tenth whole sentence of the training set is its dev set, and not trained on.
+        """
+        found = {
+            split: [s for path in paths for s in read(path, "partial" if split == "train" else "whole")]
+            for split in SPLITS
+            if (paths := self.paths(split))
+        }
+        if "dev" not in found:
+            whole = [place for place, s in enumerate(found["train"]) if (s.heads >= 0).all()]
+            kept = frozenset(whole[HELD_OUT - 1 :: HELD_OUT])
+            if not kept:
+                raise ValueError(f"{self.train} has too few sentences to keep every tenth for dev: write --dev FILE")
+            dev = [found["train"][place] for place in sorted(kept)]
+            rest = [s for place, s in enumerate(found["train"]) if place not in kept]
+            found = {"train": rest, "dev": dev, **{split: found[split] for split in found if split == "test"}}
+        return found
+
+    def evaluated(self) -> dict[str, list[Sentence]]:
+        """The sentences of dev, and of test if it is there."""
+        return {split: sentences for split, sentences in self.read().items() if split != "train"}
+
+
+def find_treebank(lang: str, treebanks: str | Path | None = None, version: str | None = None) -> Treebank:
+    """The treebank of a language code (got) or treebank code (got_proiel).
+
+    Searched, with all subfolders: `treebanks` if given, else the folder that $STRUCTDEP_TREEBANKS names, else `data/`.
+    `version` ("2.0") must be in the path. Raises FileNotFoundError where there is none, ValueError where there are
+    several.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from structdep_parser.data.demo_treebank import write_demo_treebank
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_demo_treebank(f"{folder}/anywhere")
+        ...     find_treebank("demo", folder) == written
+        True
+    """
+    places = _places(treebanks)
+    found = next((hits for place in places if (hits := _candidates(place, lang))), [])
+    fitting = [hit for hit in found if version is None or _has_version(hit, version)]
+    if not fitting:
+        raise FileNotFoundError(_none(lang, version, places, found))
+    if len(fitting) > 1:
+        raise ValueError(_several(lang, fitting))
+    return in_folder(lang, *fitting[0])
+
+
+def in_folder(lang: str, folder: Path, code: str) -> Treebank:
+    """The treebank whose files are `folder`/`code`-ud-train.conllu and so on."""
+    train, dev, test = (folder / f"{code}-ud-{split}.conllu" for split in SPLITS)
+    if missing := [path.name for path in (train, dev) if not path.is_file()]:
+        raise FileNotFoundError(f"the treebank {code} in {folder} lacks {' and '.join(missing)}")
+    return Treebank(lang, train, dev, test if test.is_file() else None)
+
+
+def _places(treebanks: str | Path | None) -> list[Path]:
+    if treebanks is not None:
+        return [Path(treebanks)]
+    variable = os.environ.get(VARIABLE)
+    return [Path(variable), Path("data")] if variable else [Path("data")]
+
+
+Candidate = tuple[Path, str]
+
+
+def _candidates(place: Path, lang: str) -> list[Candidate]:
+    """Folder and code of every treebank below `place` with this code, or this language code and any treebank's."""
+    code = re.escape(lang) + ("" if "_" in lang else "(?:_[a-z0-9]+)?")
+    name = re.compile(rf"({code})-ud-(?:{'|'.join(SPLITS)})\.conllu")
+    matches = ((path.parent, name.fullmatch(path.name)) for path in place.rglob("*.conllu"))
+    return sorted({(folder, match[1]) for folder, match in matches if match})
+
+
+def _has_version(candidate: Candidate, version: str) -> bool:
+    return bool(re.search(rf"(?<![\d.]){re.escape(version)}(?!\.?\d)", str(candidate[0].resolve())))
+
+
+def _several(lang: str, candidates: Iterable[Candidate]) -> str:
+    lines = "\n".join(f"  {code} in {folder}" for folder, code in candidates)
+    return (
+        f"several treebanks answer to {lang!r}:\n{lines}\n"
+        "Write the treebank's whole code (such as --lang got_proiel), the version in its path (--ud-version 2.0), "
+        "or its own folder (--treebanks DIR)."
+    )
+
+
+def _none(lang: str, version: str | None, places: Iterable[Path], found: Iterable[Candidate]) -> str:
+    wanted = f"{lang!r}" + (f" with version {version} in its path" if version else "")
+    searched = " or ".join(f"{place}/" + ("" if place.is_dir() else " (no such folder)") for place in places)
+    others = "".join(f"\n  there is {code} in {folder}" for folder, code in found)
+    name = f"{lang}-ud-train.conllu" + ("" if "_" in lang else f" or {lang}_*-ud-train.conllu")
+    return (
+        f"no treebank {wanted} in {searched}; looked for {name}{others}\n"
+        "Say where it is:\n"
+        "  --treebanks DIR            a folder that holds it, at any depth\n"
+        f"  {VARIABLE}=DIR    the same as an environment variable\n"
+        "  data/                      the same in the working directory\n"
+        "  --download                 fetch it from its public repository (needs a network)"
+    )

@@ -1,0 +1,118 @@
+"""The words, characters and tags of a training set, as numbers."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from structdep_parser.data.relations import OTHER, ROOT, fitted, is_root
+from structdep_parser.data.sentences import Sentence
+
+PADDING, UNKNOWN = 0, 1
+UNSEEN = -1
+RESERVED = ("<padding>", "<unknown>")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a training set is made of; the position in each tuple is the number.
+
+    `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos`, `xpos`
+    (language-specific tag and features, joined) and `lemmas` are classes to predict: only what training has; a value
+    that it lacks is numbered -1, which equals no prediction. A relation _ is not known.
+
+    Example:
+        >>> words, characters, tags = (*RESERVED, "ik"), (*RESERVED, "i", "k"), ("Pp|Case=Acc", "Pp|Case=Nom")
+        >>> vocabulary = Vocabulary(words, characters, ("nsubj", "root"), ("PRON",), tags, ("ik",))
+        >>> vocabulary.word("ik"), vocabulary.word("akrs"), vocabulary.form("iki"), vocabulary.deprel("obj")
+        (2, 1, [2, 3, 2], -1)
+        >>> vocabulary.features, vocabulary.features_of_xpos
+        (('Case=Acc', 'Case=Nom', 'Pp'), ((1, 0, 1), (0, 1, 1)))
+    """
+
+    words: tuple[str, ...]
+    characters: tuple[str, ...]
+    deprels: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    lemmas: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], min_count: int = 5) -> "Vocabulary":
+        """The vocabulary of a training set; words seen less than `min_count` times are unknown."""
+        counts = Counter(form for sentence in sentences for form in sentence.forms)
+        return cls(
+            words=RESERVED + _sorted(form for form, count in counts.items() if count >= min_count),
+            characters=RESERVED + _sorted(character for form in counts for character in form),
+            deprels=_relations(sentences),
+            upos=_sorted(tag for sentence in sentences for tag in sentence.upos),
+            xpos=_sorted(tag for sentence in sentences for tag in full_tags(sentence)),
+            lemmas=_sorted(lemma for sentence in sentences for lemma in sentence.lemmas),
+        )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
+        """The vocabulary that `to_dict` made `values` of, also after a way through JSON."""
+        return cls(**{name: tuple(entries) for name, entries in values.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The lists, fit for JSON."""
+        return {name: list(entries) for name, entries in asdict(self).items()}
+
+    def word(self, form: str) -> int:
+        return self._numbers["words"].get(form, UNKNOWN)
+
+    def form(self, form: str) -> list[int]:
+        """The numbers of the form's characters."""
+        return [self._numbers["characters"].get(character, UNKNOWN) for character in form]
+
+    def deprel(self, deprel: str) -> int:
+        return self._numbers["deprels"].get(deprel, UNSEEN)
+
+    def relations(self, heads: Iterable[int], numbers: Iterable[int]) -> tuple[str, ...]:
+        """The names of words' relations, which fit their heads."""
+        return fitted(heads, [self.deprels[number] for number in numbers])
+
+    def upos_tag(self, tag: str) -> int:
+        return self._numbers["upos"].get(tag, UNSEEN)
+
+    def xpos_tag(self, tag: str) -> int:
+        return self._numbers["xpos"].get(tag, UNSEEN)
+
+    def lemma(self, lemma: str) -> int:
+        return self._numbers["lemmas"].get(lemma, UNSEEN)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The parts that the entries of `xpos` are made of: language-specific tags, and single features."""
+        return _sorted(part for tag in self.xpos for part in tag.split("|"))
+
+    @property
+    def features_of_xpos(self) -> tuple[tuple[int, ...], ...]:
+        """For each entry of `xpos`, 1 for every one of `features` that it has, 0 for the others."""
+        names, parts = self.features, [tag.split("|") for tag in self.xpos]
+        return tuple(tuple(int(name in own) for name in names) for own in parts)
+
+    @cached_property
+    def _numbers(self) -> dict[str, dict[str, int]]:
+        return {name: {entry: number for number, entry in enumerate(entries)} for name, entries in asdict(self).items()}
+
+
+def full_tags(sentence: Sentence) -> tuple[str, ...]:
+    """The language-specific tag and the features of each word, joined.
+
+    These are the finer of the two tagsets that the encoder learns to predict.
+    """
+    return tuple(f"{xpos}|{feats}" for xpos, feats in zip(sentence.xpos, sentence.feats, strict=True))
+
+
+def _relations(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """Those that are known, and what stands for `root`, or for the others, where there is none."""
+    known = {deprel for sentence in sentences for deprel in sentence.deprels if deprel != "_"}
+    missing = {name for name in (ROOT, OTHER) if is_root(name) not in map(is_root, known)}
+    return _sorted(known | missing)
+
+
+def _sorted(entries: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(entries)))

@@ -1,0 +1,1 @@
+"""Dependency trees and figures as drawings."""

@@ -1,0 +1,1 @@
+"""How good trees are: scores, comparisons, calibration, reports."""

@@ -1,0 +1,1 @@
+"""The network: encoder, scorers, taggers, and their loss."""

@@ -1,0 +1,95 @@
+"""From vectors in context to the score tables of charts."""
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from structdep_parser.nn.distances import Distances
+from structdep_parser.nn.encoder import Dropped
+from structdep_parser.nn.mean_field import MeanField
+from structdep_parser.nn.mlp import MLP
+
+Pairs = Mapping[tuple[str, str], tuple[str, ...]]
+"""For each pair of roles, the names of the tables that its biaffine fills."""
+Triples = Mapping[tuple[str, str, str], tuple[str, ...]]
+"""The same for triples, the words of second-order parts."""
+Singles = Mapping[str, tuple[str, ...]]
+"""The same for single roles, by a linear form."""
+
+
+class Biaffine(nnx.Module):
+    """`x W_t y + u_t x + v_t y + b_t` for each t (Dozat, Manning 2017), starting from zero."""
+
+    def __init__(self, features: int, outputs: int) -> None:
+        self.weights = nnx.Param(jnp.zeros((outputs, features + 1, features + 1)))
+
+    def pairs(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """Every x with every y: `[batch, n, f]` twice to `[outputs, batch, n, n]`."""
+        return jnp.einsum("bif,tfg,bjg->tbij", _with_one(x), self.weights[...], _with_one(y))
+
+    def each(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """Each x with its own y: `[batch, n, f]` twice to `[batch, n, outputs]`."""
+        return jnp.einsum("bif,tfg,big->bit", _with_one(x), self.weights[...], _with_one(y))
+
+
+def _with_one(x: jax.Array) -> jax.Array:
+    return jnp.pad(x, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
+
+
+class Trilinear(nnx.Module):
+    """`Σ_f w_tf x_f y_f z_f` for each t, starting from zero."""
+
+    def __init__(self, features: int, outputs: int) -> None:
+        self.weights = nnx.Param(jnp.zeros((outputs, features)))
+
+    def __call__(self, x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
+        """All triples: `[batch, n, f]` three times to `[outputs, batch, n, n, n]`."""
+        return jnp.einsum("tbijf,bkf->tbijk", jnp.einsum("tf,bif,bjf->tbijf", self.weights[...], x, y), z)
+
+
+class TableScorer(nnx.Module):
+    """Score tables from `[batch, n+2, states]`: an MLP for each role, forms for each tuple of them.
+
+    Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
+    is in tables of configurations, not in those of dependents. What is to `refine` them sees all tables.
+    """
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        triples: Triples,
+        singles: Singles,
+        states: int,
+        features: int,
+        part_features: int,
+        dropout: float,
+        refine: MeanField | None = None,
+        *,
+        rngs: nnx.Rngs,
+    ) -> None:
+        sizes = {role: features for role in sorted({role for pair in pairs for role in pair})}
+        sizes |= {role: part_features for triple in triples for role in triple}
+        self.pairs, self.triples = (nnx.static(tuple(tables.items())) for tables in (pairs, triples))
+        self.singles = nnx.static(tuple(singles.items()))
+        self.roles = nnx.Dict({role: MLP(states, size, dropout, rngs=rngs) for role, size in sizes.items()})
+        self.biaffines = nnx.List(Biaffine(features, len(names)) for names in pairs.values())
+        self.distances = nnx.List(Distances(features, len(names)) for names in pairs.values())
+        self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in triples.values())
+        self.linears = nnx.List(nnx.Linear(features, len(names), rngs=rngs) for names in singles.values())
+        self.refine = refine
+
+    def __call__(self, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
+        features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
+        of_words = {role: x[:, :-1] for role, x in features.items()}
+        scores: dict[str, jax.Array] = {}
+        for ((one, other), names), biaffine, distances in zip(self.pairs, self.biaffines, self.distances, strict=True):
+            among = of_words if other == "dependent" else features
+            tables = biaffine.pairs(among[one], among[other]) + distances.pairs(among[one], among[other])
+            scores |= dict(zip(names, tables, strict=True))
+        for (roles, names), trilinear in zip(self.triples, self.trilinears, strict=True):
+            scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
+        for (role, names), linear in zip(self.singles, self.linears, strict=True):
+            scores |= dict(zip(names, jnp.moveaxis(linear(of_words[role]), -1, 0), strict=True))
+        return scores if self.refine is None else self.refine(scores, states, lengths, rngs)

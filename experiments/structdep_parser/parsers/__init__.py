@@ -1,0 +1,1 @@
+"""Parsing algorithms, and what is done with trained weights."""

@@ -1,0 +1,118 @@
+"""A trained parser as one folder, for any machine and device: model.json and weights.safetensors."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flax import nnx
+from safetensors.numpy import load, save
+
+from structdep_parser.arrays import filled, named
+from structdep_parser.config import Config
+from structdep_parser.data.features import Features, open_features
+from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.files import write_whole
+from structdep_parser.nn.model import Model
+from structdep_parser.parsers.registry import Algorithm, algorithm_of
+
+DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
+FOLDER = "model"
+"""Where a run has its model."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What it takes to parse: configuration, vocabulary and weights (the state of a `Model`)."""
+
+    config: Config
+    vocabulary: Vocabulary
+    weights: Any
+
+    @property
+    def parser(self) -> Algorithm:
+        return algorithm_of(self.config)
+
+    @cached_property
+    def features(self) -> Features | None:
+        """What it was trained with, from where its configuration says.
+
+        Raises:
+            ValueError: it is of another width.
+        """
+        found = open_features(self.config.vectors, self.config.features_file)
+        if (width := found.width if found else 0) != self.config.feature_width:
+            raise ValueError(
+                f"this model was trained with features of width {self.config.feature_width}, but these have {width}: "
+                "write --vectors or --features-file with such as it was trained with"
+            )
+        return found
+
+    @cached_property
+    def graph(self) -> nnx.GraphDef[Model]:
+        return _abstract(self.config, self.vocabulary)[0]
+
+    def save(self, folder: Path) -> None:
+        """Write both files; the description holds the checksum of the weights."""
+        weights = save(named(self.weights))
+        write_whole(folder / WEIGHTS, weights)
+        values: dict[str, Any] = {
+            "weights": {"sha256": hashlib.sha256(weights).hexdigest()},
+            "config": asdict(self.config),
+            "vocabulary": self.vocabulary.to_dict(),
+        }
+        values["sha256"] = _checksum(values)
+        write_whole(folder / DESCRIPTION, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TrainedModel":
+        """The model in a folder, or that of the run whose folder it is.
+
+        Raises:
+            FileNotFoundError: it has none.
+            ValueError: a file is damaged, or of another version of structdep.
+        """
+        folder = _settled(folder)
+        try:
+            values = dict(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
+            if values.get("sha256", own := _checksum(values)) != own:
+                raise ValueError("its checksum is another")
+            config, vocabulary = Config.of(values["config"]), Vocabulary.from_dict(values["vocabulary"])
+            checksum = values["weights"]["sha256"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder / DESCRIPTION} is damaged, or of another version: {error}") from None
+        content = (folder / WEIGHTS).read_bytes()
+        if hashlib.sha256(content).hexdigest() != checksum:
+            raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
+        graph, shapes = _abstract(config, vocabulary)
+        model = cls(config, vocabulary, filled(shapes, load(content), folder / WEIGHTS))
+        model.__dict__["graph"] = graph  # it is made once
+        return model
+
+
+def _checksum(description: Mapping[str, Any]) -> str:
+    """Of all that a description has besides; those of earlier versions have none."""
+    others = {name: value for name, value in description.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
+
+
+def _settled(folder: Path) -> Path:
+    for place in (folder, folder / FOLDER):
+        if (place / DESCRIPTION).is_file():
+            return place
+    if members := sorted(str(place) for place in folder.glob(f"seed-*/{FOLDER}")):
+        raise FileNotFoundError(
+            f"{folder} has several parsers: give that of one of them, such as {Path(members[0]).parent}"
+        )
+    raise FileNotFoundError(
+        f"no model in {folder}: there is no {DESCRIPTION}, nor {FOLDER}/{DESCRIPTION}; a run has one when it is "
+        "finished: give the command that made the run again"
+    )
+
+
+def _abstract(config: Config, vocabulary: Vocabulary) -> Any:
+    """The model's graph, and its state with shapes in the place of arrays."""
+    return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))

@@ -1,0 +1,1 @@
+"""Runs: training, checkpoints, devices."""

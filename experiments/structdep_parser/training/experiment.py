@@ -1,0 +1,177 @@
+"""One experiment from treebank to report: train, resuming what is there, evaluate, predict."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from structdep_parser.config import Config
+from structdep_parser.console import plain
+from structdep_parser.data.corpus import Corpus
+from structdep_parser.data.pseudo_projective import decoded
+from structdep_parser.data.shapes import plan
+from structdep_parser.data.treebank import Sentence, Treebank, write_predictions
+from structdep_parser.evaluation.calibration import Calibration, calibration, draw
+from structdep_parser.evaluation.page import write_page
+from structdep_parser.evaluation.report import Report, Training
+from structdep_parser.evaluation.scores import Evaluation, evaluate, tag_accuracies
+from structdep_parser.parsers.decoding import Decoding
+from structdep_parser.parsers.prediction import Predictions, Predictor
+from structdep_parser.parsers.registry import algorithm_of, check
+from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
+from structdep_parser.training.devices import Devices, agreed
+from structdep_parser.training.run_treebank import keep_files
+from structdep_parser.training.runs import Run
+from structdep_parser.training.trainer import Epoch, State, Trainer, epochs
+from structdep_parser.training.warm_start import warm_started
+
+WORDS_PER_BATCH = 4000  # in evaluation, where larger batches cost memory alone
+
+
+class Experiment:
+    """A configuration on a treebank, with the folder of the run."""
+
+    def __init__(
+        self,
+        config: Config,
+        treebank: Treebank,
+        folder: str | Path,
+        console: Console | None = None,
+        devices: Devices | None = None,
+    ) -> None:
+        self.console = console or plain()
+        self.config = config = replace(config, treebank=treebank.checksum)
+        self.parser = algorithm_of(config)
+        self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
+        if self.corpus.features:
+            self.config = config = replace(config, feature_width=self.corpus.features.width)
+        if config.init_from and not Path(folder).is_dir():
+            TrainedModel.load(Path(config.init_from))  # a name that is wrong leaves no folder of this configuration
+        self.run = Run(folder, config)
+        keep_files(treebank, self.run.folder)
+        self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
+        if config.init_from and not self.run.has_begun:
+            start = TrainedModel.load(Path(config.init_from))
+            self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
+        evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
+        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
+        self.predictor = Predictor(
+            self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes, features=self.corpus.features
+        )
+
+    @property
+    def _evaluated(self) -> list[str]:
+        return [name for name in self.corpus.splits if name != "train"]
+
+    def _trees(self) -> list[np.ndarray]:
+        trees = self.run.trees()
+        if trees is None:
+            with self.console.status("finding the nearest trees of the parser's class"):
+                trees = self.parser.trees(self.corpus.splits["train"], self.corpus.vocabulary)
+            self.run.keep_trees(trees)
+        return trees
+
+    def train(self, minutes: float | None = None) -> None:
+        """Train until the last epoch, or until `minutes` have passed in this call; what is saved is not done again.
+
+        Other processes that share the training have to `follow` meanwhile. Raises ValueError where another process
+        trains in the same folder.
+        """
+        with self.run.alone():
+            self._train(minutes)
+
+    def _train(self, minutes: float | None) -> None:
+        done, first = self.run.last(self.trainer.start())
+        agreed((done, first))
+        before = self.run.log()[-1]["minutes"] if done else 0.0
+        start = time.perf_counter()
+        with self._progress() as progress:
+            bar = progress.add_task("")
+
+            def advance(step: int, steps: int, loss: float) -> None:
+                progress.update(bar, completed=step, total=steps, description=f"loss {loss:.3f}")
+
+            for epoch, state, result in epochs(self.trainer, first, done, advance):
+                spent = (time.perf_counter() - start) / 60
+                self._evaluate(epoch, state, result, before + spent, progress)
+                if agreed(minutes is not None and spent >= minutes):
+                    break
+
+    def _progress(self) -> Progress:
+        texts = ("{task.completed}/{task.total} batches", "{task.description}")
+        done, description = (TextColumn(text, markup=False) for text in texts)
+        return Progress(done, BarColumn(), description, TimeElapsedColumn(), console=self.console, transient=True)
+
+    def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
+        sentences = self.corpus.splits["dev"]
+        dev = evaluate(sentences, self._parse(state, sentences))
+        entry: dict[str, Any] = {
+            "step": int(state.step),
+            "minutes": round(minutes, 3),
+            "sentences_per_second": round(result.sentences / result.seconds, 1),
+            "loss": result.loss,
+            "uas": 100 * dev.all.uas,
+            "las": 100 * dev.all.las,
+        }
+        self.run.save(epoch, state, entry)
+        speed = f"{entry['sentences_per_second']:6.0f} sentences/s"
+        scores = f"loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
+        line = f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {speed}  {scores}"
+        progress.console.print(line)
+
+    def report(self, decoding: Decoding | None = None) -> Report:
+        """Parse dev and test with the best checkpoint; write the model, the trees, report.md, .json and .html.
+
+        Files of another decoder than argmax, or of a beam, have its name. Raises ValueError for a decoding that the
+        parser has not.
+        """
+        decoding = decoding or Decoding()
+        check(self.config, decoding)
+        epoch, state = self.run.best(self.trainer.start())
+        TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
+        predictor, steps = self.predictor, (self.trainer.gradient, self.trainer.update)
+        evaluations: dict[str, Evaluation] = {}
+        calibrations: dict[str, Calibration] = {}
+        compiling, spent = (sum(getattr(step, name) for step in steps) for name in ("seconds", "spent"))
+        seconds = {"training": {"compiling": compiling, "steps": spent}, "evaluation": {}}
+        for split in self._evaluated:
+            scoring, spent = predictor.scoring, predictor.decoding
+            predictions = self._predict(state, split, replace(decoding, tags=self.config.tags != "off"))
+            seconds[split] = {"scoring": predictor.scoring - scoring, "decoding": predictor.decoding - spent}
+            sentences = self.corpus.splits[split]
+            tags = tag_accuracies(sentences, predictions.tags) if predictions.tags else {}
+            evaluations[split] = replace(evaluate(sentences, predictions), tags=tags)
+            if decoding.confidence:
+                calibrations[split] = calibration(sentences, predictions)
+        seconds["evaluation"] = {"compiling": predictor.compiling}
+        log = self.run.log()
+        speed = float(np.median([entry["sentences_per_second"] for entry in log]))
+        training = Training(epoch, log[-1]["minutes"], speed)
+        report = Report(self.config, decoding, training, evaluations, calibrations, seconds)
+        report.write(self.run.folder, decoding.ending)
+        write_page(self.run.folder, decoding.ending, {split: self.corpus.splits[split] for split in self._evaluated})
+        if calibrations:
+            draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
+        return report
+
+    def _predict(self, state: State, split: str, decoding: Decoding) -> Predictions:
+        """Parse a split, and write its trees."""
+        sentences = self.corpus.splits[split]
+        made = self._parse(state, sentences, decoding)
+        misc = [confidence.misc() for confidence in made.confidences] or None
+        write_predictions(
+            self.run.folder / f"{split}{decoding.ending}.conllu", sentences, made.heads, made.deprels, misc
+        )
+        return made
+
+    def _parse(self, state: State, sentences: Sequence[Sentence], decoding: Decoding | None = None) -> Predictions:
+        made, scheme = self.predictor(state.average, sentences, decoding), self.config.pseudo_projective
+        if scheme is None:
+            return made
+        heads, deprels = decoded(made.heads, made.deprels, scheme)
+        return replace(made, heads=heads, deprels=deprels)

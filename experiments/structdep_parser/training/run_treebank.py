@@ -1,0 +1,45 @@
+"""The treebank of a run that was trained before."""
+
+import json
+from pathlib import Path
+
+from structdep_parser.choices import SPLITS
+from structdep_parser.config import Config
+from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.treebank import Treebank, find_treebank
+from structdep_parser.files import write_whole
+
+FILES = "treebank.json"
+"""Where a run keeps the paths of its files, if they were given one by one."""
+
+
+def keep_files(treebank: Treebank, folder: Path) -> None:
+    """Write the paths of files that no name leads to."""
+    if not treebank.is_named:
+        files = {split: [str(path.resolve()) for path in treebank.paths(split)] for split in SPLITS}
+        write_whole(folder / FILES, json.dumps(files, indent=1) + "\n")
+
+
+def treebank_of_run(
+    config: Config, folder: Path, treebanks: Path | None = None, version: str | None = None
+) -> Treebank:
+    """The treebank of the run in `folder`, looked for as by `find_treebank`.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is not the one that the run was trained on.
+    """
+    path = folder / FILES
+    if path.is_file():
+        files = json.loads(path.read_text(encoding="utf-8"))
+        train, dev, test = ([Path(name) for name in files[split]] for split in SPLITS)
+        found = Treebank.of_files(train, dev, test, config.lang)
+    elif config.lang == "demo":
+        found = write_demo_treebank(folder.parent / "demo-treebank")
+    else:
+        found = find_treebank(config.lang, treebanks, version)
+    if config.treebank not in ("", found.checksum):
+        raise ValueError(
+            f"{folder} is about {config.treebank}, but this is {found.checksum}: write --ud-version, or --treebanks DIR"
+        )
+    return found

@@ -1,0 +1,154 @@
+"""The training of a model: state, optimizer, step, and the loop over epochs."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+from structdep_parser.config import Config
+from structdep_parser.data.augmentation import Grafts
+from structdep_parser.data.batches import Batch, batches, filled
+from structdep_parser.data.corpus import Corpus
+from structdep_parser.data.sentences import Heads
+from structdep_parser.data.shapes import plan
+from structdep_parser.nn.compiled import Compiled
+from structdep_parser.nn.model import Model
+from structdep_parser.parsers.registry import Algorithm, Targets
+from structdep_parser.training.devices import Devices
+
+Advance = Callable[[int, int, float], None]
+"""Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
+
+
+class State(NamedTuple):
+    """All that changes in training; the epoch's order and the step's dropout follow from the seed and their number."""
+
+    step: jax.Array
+    parameters: Any
+    average: Any
+    optimizer: Any
+
+
+class Schedule(NamedTuple):
+    """A learning rate that rises linearly, then falls as a cosine to zero; an argument of the compiled update.
+
+    Example:
+        >>> schedule = Schedule.of(Config(learning_rate=1.0, warm_up=0.1), 100)
+        >>> [round(float(schedule.rate(step)), 3) for step in (0, 5, 10, 55, 100)]
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+
+    peak: np.float32
+    warm_up: np.float32
+    steps: np.float32
+
+    @classmethod
+    def of(cls, config: Config, steps: int) -> "Schedule":
+        warm_up = max(1, round(config.warm_up * steps))
+        return cls(*map(np.float32, (config.learning_rate, warm_up, max(steps, warm_up + 1))))
+
+    def rate(self, step: Any) -> jax.Array:
+        """Of a step, counted from 0."""
+        share = jnp.clip((step - self.warm_up) / (self.steps - self.warm_up), 0, 1)
+        return self.peak * jnp.minimum(step / self.warm_up, (1 + jnp.cos(jnp.pi * share)) / 2)
+
+
+class Epoch(NamedTuple):
+    """What an epoch came to; `seconds` include those of compiling."""
+
+    loss: float
+    sentences: int
+    seconds: float
+
+
+class Trainer:
+    """Makes the first state, and trains it epoch by epoch, on one device or on several with the same result."""
+
+    def __init__(
+        self, config: Config, corpus: Corpus, parser: Algorithm, trees: Heads, devices: Devices | None = None
+    ) -> None:
+        self.devices, self.features = devices or Devices(), corpus.features
+        self.config, self.corpus = config, corpus
+        self.sentences, self.targets = corpus.splits["train"], parser.targets(trees)
+        self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
+        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth)
+        self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
+        self.optimizer = optimizer(config)
+        self.schedule = Schedule.of(config, config.epochs * len(self.material(0)[0]))
+        self.key = jax.random.key(config.seed, impl="rbg")
+        # Only the gradient's program depends on the shapes of batches.
+        self.gradient = Compiled(self._gradient, out_shardings=self.devices.everywhere)
+        self.update = Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere)
+
+    def start(self) -> State:
+        """The state before the first step."""
+        parameters, average = (jax.tree.map(jnp.copy, self.parameters) for _ in range(2))
+        return State(jnp.int32(0), parameters, average, self.optimizer.init(parameters))
+
+    def material(self, epoch: int) -> tuple[list[Batch], Targets]:
+        """The batches of an epoch, the same ones whenever they are asked for, and what they train for."""
+        rng = np.random.default_rng([self.config.seed, epoch])
+        sentences, targets = self.sentences, self.targets
+        if self.grafts:
+            sentences, trees = self.grafts(rng)
+            targets = targets.of(trees)
+        return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes, features=self.features), targets
+
+    def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
+        """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""
+        start, losses = time.perf_counter(), []
+        made, targets = self.material(number)
+        for done, batch in enumerate(made, start=1):
+            state, loss = self.advance(state, batch, targets)
+            losses.append(float(loss))
+            advance(done, len(made), float(np.mean(losses)))
+        if not np.isfinite(losses).all():
+            raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
+        return state, Epoch(float(np.mean(losses)), len(self.sentences), time.perf_counter() - start)
+
+    def advance(self, state: State, batch: Batch, targets: Targets) -> tuple[State, jax.Array]:
+        """One step, with the batch on all devices."""
+        batch = filled(batch, len(self.devices))
+        batch, target = self.devices.shared((batch, targets(batch)))
+        with jax.set_mesh(self.devices.mesh):
+            loss, gradient = self.gradient(state.parameters, state.step, batch, target, self.key)
+            return self.update(state, gradient, self.schedule), loss
+
+    def _gradient(
+        self, parameters: Any, step: jax.Array, batch: Batch, target: Any, key: jax.Array
+    ) -> tuple[jax.Array, Any]:
+        key = jax.random.fold_in(key, step)
+
+        def loss(own: Any) -> jax.Array:
+            return nnx.merge(self.graph, own).loss(batch, target, nnx.Rngs(dropout=key))
+
+        return jax.value_and_grad(loss)(parameters)
+
+    def _update(self, state: State, gradient: Any, schedule: Schedule) -> State:
+        updates, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)
+        rate = schedule.rate(state.step)
+        updates = jax.tree.map(lambda update: -rate * update, updates)
+        parameters = optax.apply_updates(state.parameters, updates)
+        # Early steps count for little: the average forgets the first weights as fast as it has seen others.
+        decay = jnp.minimum(self.config.average, (1 + state.step) / (10 + state.step))
+        average = optax.incremental_update(parameters, state.average, 1 - decay)
+        return State(state.step + 1, parameters, average, optimizer)
+
+
+def optimizer(config: Config) -> optax.GradientTransformation:
+    """Adam with decoupled weight decay and clipping, for a learning rate of -1."""
+    adam = optax.scale_by_adam(b1=0.9, b2=config.beta2)
+    return optax.chain(optax.clip_by_global_norm(config.clip), adam, optax.add_decayed_weights(config.weight_decay))
+
+
+def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:
+    """The epochs that follow number `after`."""
+    state = trainer.devices.copied(state)
+    for number in range(after + 1, trainer.config.epochs + 1):
+        state, result = trainer.epoch(number, state, advance)
+        yield number, trainer.devices.own(state), result

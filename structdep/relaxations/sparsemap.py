@@ -1,0 +1,198 @@
+"""SparseMAP: the point of the trees' convex hull that is nearest to the scores, a mean of few trees.
+
+The active set is that of Wolfe's algorithm for the nearest point of a polytope (1976): the best tree of the gradient
+enters, and trees whose weight would be negative leave.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+from numpy.typing import ArrayLike
+
+from structdep.inference.constraints import Constraints
+from structdep.relaxations.trees import Trees, as_scores
+from structdep.trees.classes import System
+
+
+class SparseMap(NamedTuple):
+    """The nearest point and the trees whose mean it is.
+
+    `arcs` float `[*batch, n+1, n+1]`; `heads` int32 `[*batch, trees, n]`; `weights` float `[*batch, trees]`, 0 for
+    places that no tree takes.
+    """
+
+    arcs: jax.Array
+    heads: jax.Array
+    weights: jax.Array
+
+
+class ActiveSet(NamedTuple):
+    """Trees, their weights, and which places are taken; `is_done` where no tree can enter."""
+
+    heads: jax.Array
+    weights: jax.Array
+    is_used: jax.Array
+    is_done: jax.Array
+    rounds: jax.Array
+
+
+def sparsemap(
+    system: System,
+    scores: ArrayLike,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+    *,
+    max_trees: int | None = None,
+    max_rounds: int | None = None,
+    tolerance: float = 1e-4,
+    single_root: bool = False,
+) -> SparseMap:
+    """The y in the convex hull of the trees' arcs with the least ½‖y - scores‖² (Niculae et al. 2018).
+
+    Divide the scores by a temperature for sparser or denser results. Derivatives of `arcs` and `weights` are exact on
+    the set of trees that is found: first derivatives, forward and reverse.
+
+    Args:
+        system: a class of trees; it may be ambiguous.
+        scores: arc scores, `[*batch, n+1, n+1]`.
+        max_trees: the most trees of one sentence (default: 2 n + 2). A sentence that needs more gets the best mean of
+            so many.
+        max_rounds: the most best trees that are searched for each sentence (default: 10 times `max_trees`).
+        tolerance: stop where no tree's score for `scores - y` is higher than y's own by more.
+
+    Returns:
+        The nearest point, the trees and their weights. All zeros for a sentence without any tree.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> found = sd.relaxations.sparsemap(sd.charts.eisner(), jnp.zeros((3, 3)).at[2, 1].set(0.5))
+        >>> found.weights[found.weights > 0].round(2)
+        Array([0.62, 0.38], dtype=float32)
+        >>> found.arcs.round(2)
+        Array([[0.  , 0.38, 0.62],
+               [0.  , 0.  , 0.38],
+               [0.  , 0.62, 0.  ]], dtype=float32)
+    """
+    given, trees = as_scores(scores), Trees(system, lengths, constraints, single_root)
+    words = given.shape[-1] - 1
+    places = max(1, 2 * words + 2 if max_trees is None else max_trees)
+    rounds = 10 * places if max_rounds is None else max_rounds
+    found = _active_set(trees, stop_gradient(given), places, rounds, tolerance)
+    heads = jnp.where(found.is_used[..., None], found.heads, 0)
+    change = _scores_of(trees, given, heads)
+    change = jnp.where(found.is_used, change - stop_gradient(change), 0)
+    weights = found.weights + jnp.einsum("...ij,...j->...i", _slopes(trees, heads, found.is_used, given.dtype), change)
+    return SparseMap(_mean(trees, heads, weights), heads, weights)
+
+
+def _active_set(trees: Trees, scores: jax.Array, places: int, rounds: int, tolerance: float) -> ActiveSet:
+    *batch, nodes, _ = scores.shape
+    start = ActiveSet(
+        jnp.zeros((*batch, places, nodes - 1), jnp.int32),
+        jnp.zeros((*batch, places), scores.dtype),
+        jnp.zeros((*batch, places), bool),
+        jnp.zeros(batch, bool),
+        jnp.zeros((), jnp.int32),
+    )
+
+    def goes_on(now: ActiveSet) -> jax.Array:
+        return ~now.is_done.all() & (now.rounds < rounds)
+
+    def enter(now: ActiveSet) -> ActiveSet:
+        mean = _mean(trees, now.heads, now.weights)
+        best = trees.heads(scores - mean)
+        exists = (best >= 0).all(-1)
+        best = jnp.maximum(best, 0)
+        gain = _scores_of(trees, scores - mean, best[..., None, :])[..., 0] - _product(scores - mean, mean)
+        is_first = ~now.is_used.any(-1)
+        enters = ~now.is_done & exists & (is_first | (gain > tolerance)) & ~now.is_used.all(-1)
+        place = (jnp.arange(places) == jnp.argmin(now.is_used, -1)[..., None]) & enters[..., None]
+        heads = jnp.where(place[..., None], best[..., None, :], now.heads)
+        used, weights = _reweighed(trees, scores, heads, now.is_used | place, now.weights, enters)
+        stays = (used & place).any(-1)  # else rounding errors are larger than the gain
+        return ActiveSet(heads, weights, used, ~stays, now.rounds + 1)
+
+    return jax.lax.while_loop(goes_on, enter, start)
+
+
+def _reweighed(
+    trees: Trees, scores: jax.Array, heads: jax.Array, used: jax.Array, weights: jax.Array, enters: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """The best weights of trees that are in use, some of which leave, where a tree enters."""
+    values = _scores_of(trees, scores, heads)
+    shared = _shared_arcs(trees, heads, scores.dtype)
+    tiny = 8 * float(jnp.finfo(scores.dtype).eps)  # type: ignore[no-untyped-call]
+
+    def reweigh(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        used, weights, moves = state
+        inverse = _inverse(shared, used)
+        free, one = jnp.einsum("...ij,...j->...i", inverse, jnp.where(used, values, 0)), inverse.sum(-1)
+        price = (free.sum(-1) - 1) / jnp.where(one.sum(-1) > 0, one.sum(-1), 1)
+        wanted = jnp.where(used, free - price[..., None] * one, 0)
+        falls = used & (wanted <= tiny)
+        ratio = jnp.where(falls, weights / jnp.maximum(weights - wanted, tiny), 1).min(-1, keepdims=True)
+        moved = jnp.clip(weights + ratio * (wanted - weights), 0, None)
+        kept = used & ((moved > tiny) | ~falls.any(-1, keepdims=True))
+        moved = jnp.where(kept, moved, 0)
+        moved /= jnp.maximum(moved.sum(-1, keepdims=True), tiny)
+        return (
+            jnp.where(moves[..., None], kept, used),
+            jnp.where(moves[..., None], moved, weights),
+            moves & falls.any(-1),
+        )
+
+    used, weights, _ = jax.lax.while_loop(lambda state: state[2].any(), reweigh, (used, weights, enters))
+    return used, weights
+
+
+def _slopes(trees: Trees, heads: jax.Array, used: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    """The derivatives of the weights by the trees' scores, `[*batch, trees, trees]`."""
+    inverse = _inverse(_shared_arcs(trees, heads, dtype), used)
+    one = inverse.sum(-1)
+    total = jnp.where(one.sum(-1) > 0, one.sum(-1), 1)[..., None, None]
+    return stop_gradient(inverse - one[..., :, None] * one[..., None, :] / total)
+
+
+def _inverse(shared: jax.Array, used: jax.Array) -> jax.Array:
+    """The inverse of the trees' products, 0 where not in use.
+
+    One is added to each product: this changes nothing where weights sum to 1.
+    """
+    both = used[..., :, None] & used[..., None, :]
+    inverse = jnp.linalg.inv(jnp.where(both, shared + 1, jnp.eye(used.shape[-1], dtype=shared.dtype)))
+    return jnp.where(both, inverse, 0)
+
+
+def _is_word(trees: Trees, heads: jax.Array) -> jax.Array:
+    words = heads.shape[-1]
+    lengths = jnp.asarray(words if trees.lengths is None else trees.lengths)
+    return jnp.arange(words) < lengths[..., None]
+
+
+def _shared_arcs(trees: Trees, heads: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    """How many arcs each two of a sentence's trees share, `[*batch, trees, trees]`."""
+    same = heads[..., :, None, :] == heads[..., None, :, :]
+    return jnp.sum(same & _is_word(trees, heads)[..., None, None, :], -1).astype(dtype)
+
+
+def _scores_of(trees: Trees, scores: jax.Array, heads: jax.Array) -> jax.Array:
+    """The score of each tree, `[*batch, trees]`."""
+    of_words = jnp.take_along_axis(scores[..., 1:], heads, axis=-2)
+    return jnp.sum(jnp.where(_is_word(trees, heads)[..., None, :], of_words, 0), -1)
+
+
+def _mean(trees: Trees, heads: jax.Array, weights: jax.Array) -> jax.Array:
+    """The arcs of the weighted mean of trees."""
+    nodes = heads.shape[-1] + 1
+    is_head = heads[..., None, :] == jnp.arange(nodes)[:, None]
+    arcs = jnp.sum(jnp.where(is_head, weights[..., None, None], 0), -3)
+    arcs = jnp.where(_is_word(trees, heads)[..., None, :], arcs, 0)
+    return jnp.pad(arcs, [(0, 0)] * (arcs.ndim - 1) + [(1, 0)])
+
+
+def _product(scores: jax.Array, mean: jax.Array) -> jax.Array:
+    return jnp.sum(jnp.where(mean > 0, scores * mean, 0), (-2, -1))

@@ -1,0 +1,160 @@
+"""The best tree as 0 and 1, with a gradient that stands for the missing one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+from numpy.typing import ArrayLike
+
+from structdep.inference.constraints import Constraints
+from structdep.relaxations.sparsemap import sparsemap
+from structdep.relaxations.trees import BestHeads, Trees, as_scores, change
+from structdep.trees.classes import System
+
+
+def straight_through(
+    system: System | BestHeads,
+    scores: ArrayLike,
+    lengths: ArrayLike | None = None,
+    constraints: Constraints | None = None,
+    *,
+    relaxed: jax.Array | None = None,
+    single_root: bool = False,
+) -> jax.Array:
+    """The best tree; backward, the identity (Bengio et al. 2013), or the derivative of `relaxed`.
+
+    Args:
+        relaxed: relaxed arcs that were computed from the same scores, such as `marginals(..)`: the result then has
+            their derivative.
+
+    Returns:
+        The arcs of the best tree, 0 or 1, `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> scores, weights = jnp.zeros((3, 3)).at[2, 1].set(1.0), jnp.full((3, 3), 0.5)
+        >>> jax.grad(lambda s: (weights * sd.relaxations.straight_through(sd.charts.eisner(), s)).sum())(scores)
+        Array([[0. , 0.5, 0.5],
+               [0. , 0. , 0.5],
+               [0. , 0.5, 0. ]], dtype=float32)
+    """
+    given, trees = as_scores(scores), Trees(system, lengths, constraints, single_root)
+    best = trees.best(stop_gradient(given))
+    exists = best.any((-2, -1), keepdims=True)
+    return best + (
+        change(given, trees.possible(given) & exists) if relaxed is None else relaxed - stop_gradient(relaxed)
+    )
+
+
+def spigot(
+    system: System,
+    scores: ArrayLike,
+    lengths: ArrayLike | None = None,
+    step: float = 1.0,
+    constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
+) -> jax.Array:
+    """The best tree y; backward, y less the projection of y - step * gradient onto the trees' hull (Peng et al. 2018).
+
+    The projection is that of `sparsemap`. Result as in `straight_through`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> weights = jnp.zeros((3, 3)).at[2, 1].set(0.5)
+        >>> jax.grad(lambda s: (weights * sd.relaxations.spigot(sd.charts.eisner(), s)).sum())(weights)
+        Array([[ 0.  , -0.25,  0.  ],
+               [ 0.  ,  0.  ,  0.  ],
+               [ 0.  ,  0.25,  0.  ]], dtype=float32)
+    """
+    return _spigot(Trees(system, lengths, constraints, single_root), step, as_scores(scores))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def _spigot(trees: Trees, step: float, scores: jax.Array) -> jax.Array:
+    return trees.best(scores)
+
+
+def _spigot_forward(trees: Trees, step: float, scores: jax.Array) -> Any:
+    best = trees.best(scores)
+    return best, (trees, scores, best)
+
+
+def _spigot_backward(step: float, kept: Any, gradient: jax.Array) -> Any:
+    trees, scores, best = kept
+    target = jnp.where(trees.possible(scores), best - step * gradient, -jnp.inf)
+    assert not callable(trees.system)
+    nearest = sparsemap(trees.system, target, trees.lengths, trees.constraints, single_root=trees.single_root).arcs
+    return None, best - nearest
+
+
+_spigot.defvjp(_spigot_forward, _spigot_backward)
+
+
+def blackbox(
+    system: System | BestHeads,
+    scores: ArrayLike,
+    lengths: ArrayLike | None = None,
+    strength: float = 1.0,
+    constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
+) -> jax.Array:
+    """The best tree; backward, the difference of two best trees (Vlastelica et al. 2020).
+
+    The gradient is `(best(scores) - best(scores - strength * gradient)) / strength`. Result as in `straight_through`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> scores = jnp.zeros((3, 3)).at[2, 1].set(1.0)
+        >>> jax.grad(lambda s: sd.relaxations.blackbox(sd.charts.eisner(), s, strength=4.0)[2, 1])(scores)
+        Array([[ 0.  , -0.25,  0.25],
+               [ 0.  ,  0.  , -0.25],
+               [ 0.  ,  0.25,  0.  ]], dtype=float32)
+    """
+    return _blackbox(Trees(system, lengths, constraints, single_root), strength, as_scores(scores))
+
+
+def implicit_mle(
+    system: System | BestHeads,
+    scores: ArrayLike,
+    key: jax.Array,
+    lengths: ArrayLike | None = None,
+    strength: float = 1.0,
+    sigma: float = 1.0,
+    constraints: Constraints | None = None,
+    *,
+    single_root: bool = False,
+) -> jax.Array:
+    """The best tree of scores with Gumbel noise of scale `sigma`; backward as in `blackbox` (Niepert et al. 2021).
+
+    Example:
+        >>> import jax, jax.numpy as jnp, structdep as sd
+        >>> sd.relaxations.implicit_mle(sd.charts.mhk(4), jnp.zeros((5, 5)), jax.random.key(0)).sum()
+        Array(4., dtype=float32)
+    """
+    given = as_scores(scores)
+    noise = sigma * jax.random.gumbel(key, given.shape, given.dtype)
+    return blackbox(system, given + noise, lengths, strength, constraints, single_root=single_root)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def _blackbox(trees: Trees, strength: float, scores: jax.Array) -> jax.Array:
+    return trees.best(scores)
+
+
+def _blackbox_forward(trees: Trees, strength: float, scores: jax.Array) -> Any:
+    best = trees.best(scores)
+    return best, (trees, scores, best)
+
+
+def _blackbox_backward(strength: float, kept: Any, gradient: jax.Array) -> Any:
+    trees, scores, best = kept
+    return None, (best - trees.best(scores - strength * gradient)) / strength
+
+
+_blackbox.defvjp(_blackbox_forward, _blackbox_backward)

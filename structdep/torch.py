@@ -1,0 +1,286 @@
+"""PyTorch: charts of every system for tensors, with gradients, without copies.
+
+Tensors and arrays share memory (DLPack). Tensors are on a device that JAX has, too. The functions are those of
+`structdep`, with tensors for arrays: scores `[*batch, n+1, n+1]`, or a dictionary of tables by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import jax
+import torch
+from torch.autograd.function import once_differentiable
+
+import structdep as sd
+from structdep._once import once
+from structdep.trees.classes import System
+
+Scores: TypeAlias = torch.Tensor | Mapping[str, torch.Tensor]
+Function: TypeAlias = Callable[..., Any]
+
+
+def log_partition(
+    system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
+) -> torch.Tensor:
+    """log Σ exp(score) over all derivations, `[*batch]`; differentiable once. See `structdep.inside`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> scores = torch.zeros(2, 5, 5, requires_grad=True)
+        >>> st.log_partition(sd.charts.mh4_trees(), scores).exp().round()
+        tensor([118., 118.], grad_fn=<RoundBackward0>)
+    """
+    return _value(_log_partition(system, single_root), scores, lengths)
+
+
+def max_score(
+    system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
+) -> torch.Tensor:
+    """The score of the best derivation, `[*batch]`; its gradient is that derivation. See `structdep.inside`."""
+    return _value(_max_score(system, single_root), scores, lengths)
+
+
+def nll(system: System, scores: Scores, heads: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
+    """Negative log-likelihood of trees `heads`, `[*batch, n]`: `[*batch]`; see `structdep.losses.nll`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> scores = torch.zeros(3, 3, requires_grad=True)
+        >>> st.nll(sd.charts.eisner(), scores, torch.tensor([0, 1])).backward()
+        >>> scores.grad
+        tensor([[ 0.0000, -0.3333,  0.6667],
+                [ 0.0000,  0.0000, -0.6667],
+                [ 0.0000,  0.3333,  0.0000]])
+    """
+    return _value(_nll(system), scores, lengths, heads)
+
+
+def hinge(
+    system: System,
+    scores: Scores,
+    heads: torch.Tensor,
+    lengths: torch.Tensor | None = None,
+    weight: float = 1.0,
+) -> torch.Tensor:
+    """Structured hinge loss of trees `heads`, `[*batch, n]`: `[*batch]`; see `structdep.losses.hinge`."""
+    return _value(_hinge(system, weight), scores, lengths, heads)
+
+
+def marginals(
+    system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
+) -> torch.Tensor:
+    """The probability of each arc, `[*batch, n+1, n+1]`; differentiable once. See `structdep.marginals`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> st.marginals(sd.charts.eisner(), torch.zeros(3, 3))[0]
+        tensor([0.0000, 0.6667, 0.6667])
+    """
+    names, tensors = _flat(scores)
+    function, others = _marginals(system, single_root), _lengths(lengths)
+    if not _asks_for_gradients(tensors):
+        return _tensor(function(_tables(names, tensors), _array(others)))
+    result: torch.Tensor = _Marginals.apply(function, names, others, *tensors)
+    return result
+
+
+def argmax(
+    system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
+) -> torch.Tensor:
+    """The heads of the best tree, int64 `[*batch, n]`; see `structdep.argmax`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> st.argmax(sd.charts.eisner(), torch.tensor([[0.0, 0, 0], [0, 0, 0], [0, 1, 0]]))
+        tensor([2, 0])
+    """
+    names, tensors = _flat(scores)
+    found = _argmax(system, single_root)(_tables(names, tensors), _array(_lengths(lengths)))
+    return _tensor(found).long()
+
+
+def sample(
+    system: System,
+    scores: Scores,
+    seed: int,
+    samples: int = 1,
+    lengths: torch.Tensor | None = None,
+    *,
+    single_root: bool = False,
+) -> torch.Tensor:
+    """Heads of random trees, int64 `[samples, *batch, n]`, p(derivation) ∝ exp(score); see `structdep.sample`.
+
+    The same seed draws the same trees.
+    """
+    names, tensors = _flat(scores)
+    found = _sample(system, single_root, samples)(_tables(names, tensors), _array(_lengths(lengths)), seed)
+    return _tensor(found).long()
+
+
+def k_best(
+    system: System, scores: Scores, k: int, lengths: torch.Tensor | None = None, *, single_root: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The k best trees: heads int64 `[k, *batch, n]`, -1 where there are fewer, and scores `[k, *batch]`."""
+    names, tensors = _flat(scores)
+    heads, values = _k_best(system, single_root, k)(_tables(names, tensors), _array(_lengths(lengths)))
+    return _tensor(heads).long(), _tensor(values)
+
+
+class _Value(torch.autograd.Function):
+    """Values of sentences; the forward pass computes their gradients, too."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Function, names: tuple[str, ...], rest: Any, *tensors: torch.Tensor) -> Any:
+        value, slopes = _with_slopes(function)(_tables(names, tensors), *map(_array, rest))
+        ctx.save_for_backward(*(_tensor(slopes[name]) for name in names))
+        return _tensor(value)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        slopes = ctx.saved_tensors
+        return (
+            None,
+            None,
+            None,
+            *(s * gradient.reshape(*gradient.shape, *[1] * (s.dim() - gradient.dim())) for s in slopes),
+        )
+
+
+class _Marginals(torch.autograd.Function):
+    """Marginals, whose backward pass is a product with the Hessian."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Function, names: tuple[str, ...], lengths: Any, *tensors: torch.Tensor) -> Any:
+        ctx.function, ctx.names, ctx.lengths = function, names, lengths
+        ctx.save_for_backward(*tensors)
+        return _tensor(function(_tables(names, tensors), _array(lengths)))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        tables = _tables(ctx.names, ctx.saved_tensors)
+        slopes = _pullback(ctx.function)(tables, _array(ctx.lengths), _array(gradient))
+        return None, None, None, *(_tensor(slopes[name]) for name in ctx.names)
+
+
+def _value(function: Function, scores: Scores, lengths: torch.Tensor | None, *rest: torch.Tensor) -> torch.Tensor:
+    names, tensors = _flat(scores)
+    others = _lengths(lengths), *(each.int() for each in rest)
+    if not _asks_for_gradients(tensors):  # then torch.autograd would only take time
+        return _tensor(function(_tables(names, tensors), *map(_array, others)))
+    result: torch.Tensor = _Value.apply(function, names, others, *tensors)
+    return result
+
+
+def _asks_for_gradients(tensors: list[torch.Tensor]) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def _flat(scores: Scores) -> tuple[tuple[str, ...], list[torch.Tensor]]:
+    tables = scores if isinstance(scores, Mapping) else {"arc": scores}
+    for name, table in tables.items():
+        if not isinstance(table, torch.Tensor) or not table.is_floating_point():
+            kind = table.dtype if isinstance(table, torch.Tensor) else type(table).__name__
+            raise TypeError(f"scores {name} are {kind}: write a tensor of floats")
+        if table.dtype == torch.float64 and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+            raise TypeError(f'scores {name} are float64: write .float(), or jax.config.update("jax_enable_x64", True)')
+    return tuple(tables), list(tables.values())
+
+
+def _lengths(lengths: torch.Tensor | None) -> torch.Tensor | None:
+    return None if lengths is None else lengths.int()
+
+
+def _tables(names: tuple[str, ...], tensors: Any) -> dict[str, jax.Array]:
+    return {name: _array(tensor) for name, tensor in zip(names, tensors, strict=True)}
+
+
+def _array(tensor: torch.Tensor | None) -> Any:
+    """The array of a tensor: its memory, if it is contiguous. `jit` copies few integers faster than it shares them."""
+    if tensor is None:
+        return None
+    if tensor.is_cpu and not tensor.is_floating_point():
+        return tensor.numpy()
+    return jax.dlpack.from_dlpack(tensor.detach().contiguous())
+
+
+def _tensor(array: jax.Array) -> torch.Tensor:
+    """The tensor of an array, in its memory."""
+    result: torch.Tensor = torch.from_dlpack(array)
+    return result
+
+
+def _semiring(semiring: sd.Semiring, single_root: bool) -> sd.Semiring:
+    return sd.SingleRoot(semiring) if single_root else semiring
+
+
+# Functions of JAX, jitted once for each system, so that a call costs no more than a lookup.
+
+
+@once()
+def _log_partition(system: System, single_root: bool) -> Function:
+    semiring = _semiring(sd.LogSum(), single_root)
+    return jax.jit(lambda tables, lengths: sd.inside(system, tables, lengths, semiring))
+
+
+@once()
+def _max_score(system: System, single_root: bool) -> Function:
+    semiring = _semiring(sd.MaxPlus(), single_root)
+    return jax.jit(lambda tables, lengths: sd.inside(system, tables, lengths, semiring))
+
+
+@once()
+def _nll(system: System) -> Function:
+    return jax.jit(lambda tables, lengths, heads: sd.losses.nll(system, tables, heads, lengths))
+
+
+@once()
+def _hinge(system: System, weight: float) -> Function:
+    return jax.jit(lambda tables, lengths, heads: sd.losses.hinge(system, tables, heads, lengths, weight))
+
+
+@once()
+def _marginals(system: System, single_root: bool) -> Function:
+    semiring = _semiring(sd.LogSum(), single_root)
+    return jax.jit(lambda tables, lengths: sd.marginals(system, tables, lengths, semiring=semiring)["arc"])
+
+
+@once()
+def _argmax(system: System, single_root: bool) -> Function:
+    return jax.jit(lambda tables, lengths: sd.argmax(system, tables, lengths, single_root=single_root))
+
+
+@once()
+def _sample(system: System, single_root: bool, samples: int) -> Function:
+    def draw(tables: Any, lengths: Any, seed: Any) -> jax.Array:
+        keys = jax.random.split(jax.random.key(seed), samples)
+        return jax.vmap(lambda key: sd.sample(system, tables, key, lengths, single_root=single_root))(keys)
+
+    return jax.jit(draw)
+
+
+@once()
+def _k_best(system: System, single_root: bool, k: int) -> Function:
+    def best(tables: Any, lengths: Any) -> Any:
+        return sd.TreeDistribution(system, tables, lengths, single_root=single_root).k_best(k)[:2]
+
+    return jax.jit(best)
+
+
+@once()
+def _with_slopes(function: Function) -> Function:
+    """The values, and the gradient of each sentence's value by its own scores."""
+
+    def both(tables: Any, *rest: Any) -> Any:
+        value, pull = jax.vjp(lambda tables: function(tables, *rest), tables)
+        return value, pull(jax.numpy.ones_like(value))[0]
+
+    return jax.jit(both)
+
+
+@once()
+def _pullback(function: Function) -> Function:
+    return jax.jit(lambda tables, lengths, given: jax.vjp(lambda t: function(t, lengths), tables)[1](given)[0])

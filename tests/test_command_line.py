@@ -1,0 +1,47 @@
+"""The command `structdep` and the commands in experiments/: subcommands, and options that have another name now."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from structdep_parser.cli.command_line import COMMANDS, main
+
+EXPERIMENTS = Path(__file__).parent.parent / "experiments"
+
+
+def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0 and main([]) == 2
+    printed = capsys.readouterr().out
+    assert all(f"\n  {name} " in printed for name in COMMANDS)
+
+
+def test_a_wrong_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tarin", "--lang", "got"]) == 2
+    assert "no command 'tarin': write one of train, parse," in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        ("train", "--start", "--init-from"),
+        ("train", "--features", "--positions"),
+        ("train", "--version", "--ud-version"),
+        ("report", "--version", "--ud-version"),
+        ("coverage", "--version", "--ud-version"),
+    ],
+)
+def test_old_names_of_options_are_refused(command: str, old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--lang", "got", old, "2"] if command != "report" else [command, "run", old, "2"])
+    assert f"{old} is now called {new}: write {new}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("script", ["ud", "parse", "compare", "draw", "ensemble", "report", "coverage"])
+def test_scripts_run_in_a_checkout(script: str) -> None:
+    environment = os.environ | {"PYTHONPATH": str(EXPERIMENTS.parent)}
+    command = [sys.executable, str(EXPERIMENTS / f"{script}.py"), "--help"]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("usage: structdep ")

@@ -1,0 +1,136 @@
+"""Inputs and layers of one's own: word vectors, features of any model, and modules in place of the BiLSTM."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from training_cases import TINY, experiment, small_treebank
+
+import structdep_parser as sp
+from structdep_parser.cli import parse, train
+from structdep_parser.data.augmentation import Grafts
+from structdep_parser.data.batches import batches
+from structdep_parser.data.features import SentenceFeatures, WordVectors, open_features
+from structdep_parser.data.sentences import Sentence, of_words, read
+from structdep_parser.data.treebank import Treebank
+from structdep_parser.data.vocabulary import Vocabulary
+
+TEXT = "3 2\nik 1 2\nim 3 4\nIn 5 6\n"
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Treebank:
+    return small_treebank(tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("part"))
+
+
+@pytest.fixture(scope="module")
+def sentences(treebank: Treebank) -> list[Sentence]:
+    return read(treebank.train)
+
+
+def test_word_vectors_are_of_forms_or_of_their_lower_case(tmp_path: Path) -> None:
+    (tmp_path / "a.vec").write_text(TEXT, encoding="utf-8")
+    words, vectors = ["ik", "im", "In"], np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    np.savez(tmp_path / "a.npz", words=words, vectors=vectors)
+    sentence = of_words(["Ik", "ik", "In", "in", "þata"])
+    for path in ("a.vec", "a.npz"):
+        found = WordVectors(tmp_path / path)
+        assert found.width == 2
+        assert found.values(found.rows(sentence)).tolist() == [[1, 2], [1, 2], [5, 6], [0, 0], [0, 0]]
+
+
+def test_wrong_word_vectors_are_told(tmp_path: Path) -> None:
+    for text, message in (
+        ("x\n", "no word vectors"),
+        ("a 1 2\nb 1 x\n", "b'b' at byte 6 is not"),
+        ("a 1 2\nb 1 2 3\n", "3 n"),
+    ):
+        (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            WordVectors(tmp_path / "a.txt").rows(of_words(["a", "b"]))
+    with pytest.raises(ValueError, match="--vectors with --features-file"):
+        open_features("a", "b")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_features_of_sentences_are_found_by_name_or_number(
+    tmp_path: Path, dtype: type, sentences: list[Sentence]
+) -> None:
+    rng = np.random.default_rng(1)
+    own = {s.sent_id: rng.normal(size=(len(s), 3)).astype(dtype) for s in sentences[:9]}
+    own["10"] = rng.normal(size=(len(sentences[9]), 3)).astype(dtype)
+    save_file(own, tmp_path / "f.safetensors")
+    features = SentenceFeatures(tmp_path / "f.safetensors")
+    for sentence, array in zip(sentences[:10], own.values(), strict=True):
+        np.testing.assert_array_equal(features.values(features.rows(sentence)), array.astype(np.float32))
+    with pytest.raises(ValueError, match=r"sentence 11 .* has no features of this sentence"):
+        features.rows(sentences[10])
+    with pytest.raises(ValueError, match=r"has 1 words, its features in .* are of"):
+        features.rows(replace(sentences[0], forms=("a",)))
+    save_file({"a": np.zeros((2, 3), np.float32), "b": np.zeros((2, 4), np.float32)}, tmp_path / "g.safetensors")
+    with pytest.raises(ValueError, match="all F32 or all F16 and equally wide, but found"):
+        SentenceFeatures(tmp_path / "g.safetensors")
+
+
+def test_grafts_take_features_along(tmp_path: Path, sentences: list[Sentence]) -> None:
+    forms = sorted({form for s in sentences for form in s.forms})
+    (tmp_path / "a.vec").write_text("".join(f"{form} {n} {n}\n" for n, form in enumerate(forms)), encoding="utf-8")
+    vectors = WordVectors(tmp_path / "a.vec")
+    withs = [replace(s, rows=vectors.rows(s)) for s in sentences]
+    grafted, _ = Grafts(withs, [s.heads for s in withs], 1.0)(np.random.default_rng(1))
+    assert any(new.forms != old.forms for new, old in zip(grafted, sentences, strict=True))
+    for sentence in grafted:
+        assert sentence.rows is not None and sentence.rows.tolist() == vectors.rows(sentence).tolist()
+    for batch in batches(grafted, Vocabulary.of(grafted), features=vectors):
+        for row, place in enumerate(batch.index.tolist()):
+            if place >= 0:
+                numbers = [forms.index(form) for form in grafted[place].forms]
+                assert batch.features[row, : len(numbers), 0].tolist() == numbers
+
+
+def test_a_parser_with_word_vectors_is_trained_and_parses(
+    treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.vec").write_text("ta 1 2\nluzisa 3 4\n", encoding="utf-8")
+    config = replace(TINY, epochs=1, vectors=str(tmp_path / "a.vec"))
+    made = experiment(treebank, tmp_path / "run", config)
+    made.train()
+    made.report()
+    parser = sp.load(tmp_path / "run")
+    assert parser.config.feature_width == 2
+    (tmp_path / "other.vec").write_text("ta -9 9\nluzisa 30 -40\n", encoding="utf-8")
+    (tmp_path / "same.vec").write_text("luzisa 3 4\nta 1 2\n", encoding="utf-8")
+    own, other, same = (
+        each.parse([["ta", "luzisa"]], probabilities=True)[0].probability
+        for each in (
+            parser,
+            *(sp.load(tmp_path / "run", vectors=tmp_path / f"{name}.vec") for name in ("other", "same")),
+        )
+    )
+    assert own == same != other
+    (tmp_path / "b.vec").write_text("ta 1 2 3\n", encoding="utf-8")
+    (tmp_path / "in.txt").write_text("ta luzisa\n", encoding="utf-8")
+    command = [str(tmp_path / "run"), "--text", "--input", str(tmp_path / "in.txt")]
+    assert parse.main([*command, "--vectors", str(tmp_path / "b.vec")]) == 1
+    assert "trained with features of width 2, but these have 3" in capsys.readouterr().err
+    assert parse.main([*command, "--output", str(tmp_path / "out.conllu")]) == 0
+    assert len(read(tmp_path / "out.conllu")[0]) == 2
+
+
+def test_a_layer_of_ones_own_takes_the_place_of_the_bilstm(treebank: Treebank, tmp_path: Path) -> None:
+    config = replace(TINY, epochs=1, encoder_layer="transformer_layer:TransformerLayer", learning_rate=1e-3)
+    made = experiment(treebank, tmp_path / "run", config)
+    made.train()
+    made.report()
+    (long, short) = sp.load(tmp_path / "run").parse([["ta", "luzisa"] * 8, ["ta", "luzisa"]])
+    assert len(long.heads) == 16 and len(short.heads) == 2
+    with pytest.raises(ValueError, match="--encoder-layer nothing:There: expected MODULE:CLASS"):
+        experiment(treebank, tmp_path / "other", replace(config, encoder_layer="nothing:There"))
+
+
+def test_the_command_line_names_files_by_their_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = train.config(train.parser().parse_args(["--lang", "got", "--vectors", "a.vec"]))
+    assert config.vectors == str(tmp_path / "a.vec") and "vectors" in config.name

@@ -1,0 +1,84 @@
+"""All metrics of CoNLL 2018, by hand: files with other tokens, words and sentences than the gold file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structdep_parser.cli import evaluate
+from structdep_parser.data.sentences import Sentence, read, stream
+from structdep_parser.evaluation.alignment import Word, align
+from structdep_parser.evaluation.shared_task import shared_task_scores
+
+GOLD = """\
+1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_
+1\tde\tde\tADP\tE\t_\t3\tcase\t_\t_
+2\tel\tel\tDET\tD\tGender=Masc|Typo=Yes\t3\tdet\t_\t_
+3\tmar azul\t_\tNOUN\tN\t_\t4\tobl:loc\t_\t_
+4\tveo\tver\tVERB\tV\t_\t0\troot\t_\t_
+5\t.\t.\tPUNCT\tP\t_\t4\tpunct\t_\t_
+"""
+WHOLE = """\
+1\tdel\tdel\tADP\tE\t_\t2\tcase\t_\t_
+2\tmarazul\tx\tNOUN\tN\t_\t3\tobl\t_\t_
+3\tveo\tver\tNOUN\tV\t_\t0\troot\t_\t_
+
+1\t.\t.\tPUNCT\tP\t_\t0\troot\t_\t_
+"""
+
+
+def sentences(text: str) -> list[Sentence]:
+    return list(stream(text.encode().splitlines(keepends=True), "text"))
+
+
+def test_a_file_has_all_of_itself() -> None:
+    scores = shared_task_scores(sentences(GOLD), sentences(GOLD))
+    assert {score.f1 for score in scores.values()} == {100.0}
+    assert [scores[name].gold for name in ("Tokens", "Sentences", "Words", "CLAS")] == [4, 1, 5, 2]
+
+
+def test_other_words_and_sentences_by_hand() -> None:
+    """Three words are aligned; the head of none but two is the same."""
+    scores = shared_task_scores(sentences(GOLD), sentences(WHOLE))
+    counts = {name: (score.right, score.gold, score.system, score.aligned) for name, score in scores.items()}
+    assert counts["Tokens"] == (4, 4, 4, None) and counts["Sentences"] == (0, 1, 2, None)
+    assert counts["Words"] == (3, 5, 4, 3) and counts["UPOS"] == (2, 5, 4, 3)
+    assert counts["Lemmas"] == (3, 5, 4, 3), "a gold lemma _ is right"
+    assert counts["UAS"] == counts["LAS"] == (2, 5, 4, 3)
+    assert counts["CLAS"] == counts["BLEX"] == (2, 2, 3, 2)
+    assert counts["MLAS"] == (0, 2, 3, 2), "a tag is wrong, and functional words of the other are lost"
+    assert scores["UAS"].aligned_accuracy == pytest.approx(200 / 3)
+
+
+def test_features_that_are_not_universal_do_not_count() -> None:
+    scores = shared_task_scores(sentences(GOLD), sentences(GOLD.replace("|Typo=Yes", "")))
+    assert scores["UFeats"].f1 == 100
+    assert shared_task_scores(sentences(GOLD), sentences(GOLD.replace("Masc", "Fem")))["UFeats"].right == 4
+
+
+def test_words_of_overlapping_tokens_are_aligned_by_their_forms() -> None:
+    gold = [Word("a", (0, 3), True), Word("b", (0, 3), True), Word("c", (3, 4), False), Word("d", (4, 5), False)]
+    system = [Word("B", (0, 2), False), Word("x", (2, 4), True), Word("c", (2, 4), True), Word("d", (4, 5), False)]
+    assert align(gold, system) == [(1, 0), (2, 2), (3, 3)]
+
+
+def test_other_texts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "gold").write_text(GOLD, encoding="utf-8")
+    (tmp_path / "other").write_text(GOLD.replace("veo", "vea"), encoding="utf-8")
+    assert evaluate.main([str(tmp_path / "other"), str(tmp_path / "gold")]) == 1
+    assert "behind 12 characters without spaces, the gold file goes on with 'o.'" in capsys.readouterr().err
+
+
+def test_tables_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("gold", GOLD), ("system", GOLD.replace("\t4\tpunct", "\t3\tpunct"))):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = [str(tmp_path / "system"), str(tmp_path / "gold")]
+    assert len(read(files[0])) == 1
+    assert evaluate.main([*files, "--by", "kind"]) == 0
+    printed = capsys.readouterr().out
+    assert "| UAS | 80.00 | 80.00 | 80.00 | 80.00 |" in printed
+    assert "| all | 5 | 80.00 | 80.00 |" in printed and "| without punctuation | 4 | 100.00 | 100.00 |" in printed
+    assert evaluate.main([*files, "--by", "relation"]) == 0
+    assert "| punct | 1 | 0.00 | 0.00 |" in capsys.readouterr().out
+    assert evaluate.main([*files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["LAS"]["f1"] == 80
