@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
 
 import jax
@@ -43,26 +41,30 @@ class View:
 
     def write(self, target: Any, value: Any, width: Width) -> Any:
         """The array with the box at this width replaced. Its rows stand in order."""
-        return self._update(target, value, width, lambda _, new: new)
+
+        def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
+            return lax.dynamic_update_slice(leaf, self._from_grid(leaf, new), self._corner(leaf, width))
+
+        return jax.tree.map(update, target, value)
 
     def add(self, target: Any, value: Any, width: Width) -> Any:
         """The array with a value added to the box at this width: the transpose of `read`."""
-        return self._update(target, value, width, lambda old, new: old + new)
 
-    def _update(self, target: Any, value: Any, width: Width, join: Callable[[jax.Array, jax.Array], jax.Array]) -> Any:
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            box = self._box(leaf, width)
-            (own,) = jax.linear_transpose(self._to_grid, box)(new.astype(leaf.dtype))
-            return lax.dynamic_update_slice(leaf, join(box, own), self._corner(leaf, width))
+            box = self._box(leaf, width) + self._from_grid(leaf, new)
+            return lax.dynamic_update_slice(leaf, box, self._corner(leaf, width))
 
         return jax.tree.map(update, target, value)
 
     def _box(self, leaf: jax.Array, width: Width) -> jax.Array:
-        sizes = [max(self.rows) + 1 - min(self.rows), *(d.size for d in self.dims[1:]), *leaf.shape[len(self.dims) :]]
-        return lax.dynamic_slice(leaf, self._corner(leaf, width), sizes, allow_negative_indices=False)
+        return lax.dynamic_slice(leaf, self._corner(leaf, width), self._sizes(leaf), allow_negative_indices=False)
+
+    def _sizes(self, leaf: jax.Array) -> list[int]:
+        rows = max(self.rows) + 1 - min(self.rows)
+        return [rows, *(dim.size for dim in self.dims[1:]), *leaf.shape[len(self.dims) :]]
 
     def _corner(self, leaf: jax.Array, width: Width) -> list[Any]:
-        corner = [dim.start + dim.slope * width for dim in self.dims]
+        corner = [dim.start + dim.slope * width if dim.slope else dim.start for dim in self.dims]
         if self.key[0] == "=" and leaf.shape[1] == 1:  # it has the current width alone
             corner[1] = 0
         return corner + [0] * (leaf.ndim - len(corner))
@@ -76,3 +78,9 @@ class View:
         box = box.reshape(*sizes.values(), *trailing)
         box = box.transpose(*np.argsort([*sizes]), *range(len(sizes), box.ndim))
         return box.reshape(*(sizes.get(axis, 1) for axis in range(self.rank)), *trailing)
+
+    def _from_grid(self, leaf: jax.Array, value: jax.Array) -> jax.Array:
+        """The transpose of `_to_grid`: rows that are read several times get the sum."""
+        box = jax.ShapeDtypeStruct(self._sizes(leaf), leaf.dtype)  # type: ignore[no-untyped-call]
+        (found,) = jax.linear_transpose(self._to_grid, box)(value.astype(leaf.dtype))
+        return found

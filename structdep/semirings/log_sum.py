@@ -12,7 +12,6 @@ from jax.lax import stop_gradient
 
 from structdep.semirings.base import Product, Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
-from structdep.semirings.numerics import total
 
 
 @final
@@ -34,7 +33,7 @@ class LogSum(Semiring):
         """All terms relative to the greatest: one exponential a term, one logarithm a value."""
         top = stop_gradient(_finite(MaxPlus().fold(products)))
         terms = [(reduce(self.times, factors), summed) for factors, summed in products]
-        sums = [total(jnp.exp(term - top), range(summed)) for term, summed in terms]
+        sums = [jnp.sum(jnp.exp(term - top), range(summed)) for term, summed in terms]
         return _log(top, reduce(jnp.add, sums))
 
     def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:

@@ -8,9 +8,9 @@ from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from structdep.semirings.base import Semiring, semiring
-from structdep.semirings.numerics import greatest
 
 
 @final
@@ -35,8 +35,11 @@ class MaxPlus(Semiring):
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _greatest(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:
-    """The greatest element; its derivative is that of the first among equals."""
-    return greatest(a, axes)
+    """The greatest element; its derivative is that of the first among equals.
+
+    XLA would call a library for a reduction by `jnp.maximum`, which takes up to twice as long on CPUs.
+    """
+    return lax.reduce(a, jnp.array(-jnp.inf, a.dtype), lambda x, y: jnp.where(x > y, x, y), axes)
 
 
 @_greatest.defjvp

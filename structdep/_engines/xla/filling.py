@@ -77,7 +77,7 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
 
         def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
             for step in steps:
-                charts = step.advance(tables, charts, semiring, width)
+                charts, width = step.advance(tables, charts, semiring, width)
             return charts
 
         charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
@@ -98,7 +98,8 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
             shares: dict[View, list[Any]] = {}
             for step in reversed(steps):
                 state = _add(state, shares, {target.key for target in step.targets}, width)
-                for view, share in step.pull_back(arrays, state, semiring, width):
+                found, width = step.pull_back(arrays, state, semiring, width)
+                for view, share in found:
                     shares.setdefault(view, []).append(share)
             state = _add(state, shares, state.keys(), width)
             return {key: state[key] for key in state if key not in own}
