@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 import structdep as sd
 from structdep import testing
-from structdep._engines.choice import OF_PLATFORM
+from structdep._engines.choice import OF_PLATFORM, default_platform
 from structdep._engines.cpu import library
 from structdep.deduction import DeductionSystem
 
@@ -68,7 +68,7 @@ def facts() -> Iterator[tuple[str, str]]:
 
 def checks() -> Iterator[tuple[str, str, float]]:
     """For each engine of the default platform: its name and the system's, the first difference, and seconds."""
-    names = OF_PLATFORM.get("cuda" if jax.default_backend() == "gpu" else jax.default_backend(), ("xla",))
+    names = OF_PLATFORM.get(default_platform(), ("xla",))
     for engine in names:
         if engine == "cpu" and not library.is_there():
             continue

@@ -32,14 +32,14 @@ def log_partition(
         >>> st.log_partition(sd.charts.mh4_trees(), scores).exp().round()
         tensor([118., 118.], grad_fn=<RoundBackward0>)
     """
-    return _value(_log_partition(system, single_root), scores, lengths)
+    return _value(_inside(system, _semiring(sd.LogSum(), single_root)), scores, lengths)
 
 
 def max_score(
     system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
 ) -> torch.Tensor:
     """The score of the best derivation, `[*batch]`; its gradient is that derivation. See `structdep.inside`."""
-    return _value(_max_score(system, single_root), scores, lengths)
+    return _value(_inside(system, _semiring(sd.MaxPlus(), single_root)), scores, lengths)
 
 
 def nll(system: System, scores: Scores, heads: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
@@ -221,14 +221,7 @@ def _semiring(semiring: sd.Semiring, single_root: bool) -> sd.Semiring:
 
 
 @once()
-def _log_partition(system: System, single_root: bool) -> Function:
-    semiring = _semiring(sd.LogSum(), single_root)
-    return jax.jit(lambda tables, lengths: sd.inside(system, tables, lengths, semiring))
-
-
-@once()
-def _max_score(system: System, single_root: bool) -> Function:
-    semiring = _semiring(sd.MaxPlus(), single_root)
+def _inside(system: System, semiring: sd.Semiring) -> Function:
     return jax.jit(lambda tables, lengths: sd.inside(system, tables, lengths, semiring))
 
 

@@ -112,7 +112,7 @@ def describe(
     check_system(system)
     chart = chart_of(instance(semiring))
     names = _names(scores)
-    platform = platform or _default_platform()
+    platform = platform or default_platform()
     lines = [f"{system.name} in {type(instance(semiring)).__name__}, scores {', '.join(names)}, on {platform}:"]
     for query in _queries(chart):
         request = Request(chosen(system, chart, names), chart, query, names, engine=wanted())
@@ -137,6 +137,7 @@ def _queries(semiring: Semiring) -> list[Query]:
     return [Query.VALUE, Query.EXPECTED_COUNTS, *([Query.SAMPLE] if isinstance(semiring, LogSum) else [])]
 
 
-def _default_platform() -> str:
+def default_platform() -> str:
+    """The platform of JAX's default device, as a lowering names it."""
     backend = jax.default_backend()
     return "cuda" if backend == "gpu" else backend

@@ -77,7 +77,7 @@ def risk(
         Array(1., dtype=float32)
     """
     tables = named(scores)
-    arcs, gold = _gold(tables, heads, lengths)
+    arcs, gold = gold_arcs(tables, heads, lengths)
     uses = marginals(system, tables | {"arc": arcs}, lengths, constraints)["arc"]
     return jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
 
@@ -125,13 +125,15 @@ def gold_score(
     forbidden.
     """
     tables = named(scores)
-    arcs, gold = _gold(tables, heads, lengths)
+    arcs, gold = gold_arcs(tables, heads, lengths)
     if tables.keys() == {"arc"} and (semiring.idempotent or system.unambiguous):
         return jnp.where(gold, arcs, 0).astype(jnp.promote_types(arcs.dtype, jnp.float32)).sum((-2, -1))
     return inside(system, tables | {"arc": jnp.where(gold, arcs, -jnp.inf)}, lengths, semiring)
 
 
-def _gold(tables: Mapping[str, ArrayLike], heads: ArrayLike, lengths: ArrayLike | None) -> tuple[jax.Array, jax.Array]:
+def gold_arcs(
+    tables: Mapping[str, ArrayLike], heads: ArrayLike, lengths: ArrayLike | None
+) -> tuple[jax.Array, jax.Array]:
     """The scores of arcs, and whether each is one of the gold tree."""
     given, found = tables.get("arc"), np.shape(heads)
     if given is not None and found != (expected := (*np.shape(given)[:-2], np.shape(given)[-1] - 1)):

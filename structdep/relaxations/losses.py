@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.lax import stop_gradient
 from numpy.typing import ArrayLike
 
 from structdep.inference.constraints import Constraints
+from structdep.inference.losses import gold_arcs
 from structdep.relaxations.perturbed import draws
 from structdep.relaxations.sparsemap import sparsemap
-from structdep.relaxations.trees import BestHeads, Trees, as_scores
-from structdep.trees import heads_to_arcs
+from structdep.relaxations.trees import BestHeads, Trees, as_scores, inner
 from structdep.trees.classes import System
-from structdep.trees.heads import check_trees_unless_traced
 
 
 def sparsemap_loss(
@@ -41,7 +39,7 @@ def sparsemap_loss(
     given, gold = _given(scores, heads, lengths)
     nearest = stop_gradient(sparsemap(system, given, lengths, constraints, single_root=single_root).arcs)
     squares = (gold.sum((-2, -1)) - jnp.sum(nearest**2, (-2, -1))) / 2
-    return jnp.maximum(_inner(given, nearest) - _inner(given, gold) + squares, 0)
+    return jnp.maximum(inner(given, nearest) - inner(given, gold) + squares, 0)
 
 
 def perturbed_loss(
@@ -69,18 +67,10 @@ def perturbed_loss(
     trees, constant = Trees(system, lengths, constraints, single_root), stop_gradient(given)
     noises = sigma * draws(key, samples, given, noise).noise
     found = jax.vmap(lambda each: trees.best(constant + each))(noises)
-    best = jax.vmap(lambda each, arcs: _inner(given + each, arcs))(noises, found)
-    return best.mean(0) - _inner(given, gold)
+    best = jax.vmap(lambda each, arcs: inner(given + each, arcs))(noises, found)
+    return best.mean(0) - inner(given, gold)
 
 
 def _given(scores: ArrayLike, heads: ArrayLike, lengths: ArrayLike | None) -> tuple[jax.Array, jax.Array]:
-    given = as_scores(scores)
-    if np.shape(heads) != (expected := (*given.shape[:-2], given.shape[-1] - 1)):
-        raise ValueError(f"heads have shape {np.shape(heads)}, expected {expected}: one head for each word")
-    check_trees_unless_traced(heads, lengths)
-    return given, heads_to_arcs(heads, lengths).astype(given.dtype)
-
-
-def _inner(scores: jax.Array, arcs: jax.Array) -> jax.Array:
-    """The inner product: arcs that are 0 do not count, whatever their scores."""
-    return jnp.sum(jnp.where(arcs > 0, scores * arcs, 0), (-2, -1))
+    given, gold = gold_arcs({"arc": as_scores(scores)}, heads, lengths)
+    return given, gold.astype(given.dtype)

@@ -14,7 +14,7 @@ from jax.lax import stop_gradient
 from numpy.typing import ArrayLike
 
 from structdep.inference.constraints import Constraints
-from structdep.relaxations.trees import Trees, as_scores
+from structdep.relaxations.trees import BestHeads, Trees, as_scores, inner
 from structdep.trees.classes import System
 
 
@@ -41,7 +41,7 @@ class ActiveSet(NamedTuple):
 
 
 def sparsemap(
-    system: System,
+    system: System | BestHeads,
     scores: ArrayLike,
     lengths: ArrayLike | None = None,
     constraints: Constraints | None = None,
@@ -57,7 +57,7 @@ def sparsemap(
     the set of trees that is found: first derivatives, forward and reverse.
 
     Args:
-        system: a class of trees; it may be ambiguous.
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
         scores: arc scores, `[*batch, n+1, n+1]`.
         max_trees: the most trees of one sentence (default: 2 n + 2). A sentence that needs more gets the best mean of
             so many.
@@ -107,7 +107,7 @@ def _active_set(trees: Trees, scores: jax.Array, places: int, rounds: int, toler
         best = trees.heads(scores - mean)
         exists = (best >= 0).all(-1)
         best = jnp.maximum(best, 0)
-        gain = _scores_of(trees, scores - mean, best[..., None, :])[..., 0] - _product(scores - mean, mean)
+        gain = _scores_of(trees, scores - mean, best[..., None, :])[..., 0] - inner(scores - mean, mean)
         is_first = ~now.is_used.any(-1)
         enters = ~now.is_done & exists & (is_first | (gain > tolerance)) & ~now.is_used.all(-1)
         place = (jnp.arange(places) == jnp.argmin(now.is_used, -1)[..., None]) & enters[..., None]
@@ -167,22 +167,16 @@ def _inverse(shared: jax.Array, used: jax.Array) -> jax.Array:
     return jnp.where(both, inverse, 0)
 
 
-def _is_word(trees: Trees, heads: jax.Array) -> jax.Array:
-    words = heads.shape[-1]
-    lengths = jnp.asarray(words if trees.lengths is None else trees.lengths)
-    return jnp.arange(words) < lengths[..., None]
-
-
 def _shared_arcs(trees: Trees, heads: jax.Array, dtype: jnp.dtype) -> jax.Array:
     """How many arcs each two of a sentence's trees share, `[*batch, trees, trees]`."""
     same = heads[..., :, None, :] == heads[..., None, :, :]
-    return jnp.sum(same & _is_word(trees, heads)[..., None, None, :], -1).astype(dtype)
+    return jnp.sum(same & trees.is_word(heads.shape[-1])[..., None, None, :], -1).astype(dtype)
 
 
 def _scores_of(trees: Trees, scores: jax.Array, heads: jax.Array) -> jax.Array:
     """The score of each tree, `[*batch, trees]`."""
     of_words = jnp.take_along_axis(scores[..., 1:], heads, axis=-2)
-    return jnp.sum(jnp.where(_is_word(trees, heads)[..., None, :], of_words, 0), -1)
+    return jnp.sum(jnp.where(trees.is_word(heads.shape[-1])[..., None, :], of_words, 0), -1)
 
 
 def _mean(trees: Trees, heads: jax.Array, weights: jax.Array) -> jax.Array:
@@ -190,9 +184,5 @@ def _mean(trees: Trees, heads: jax.Array, weights: jax.Array) -> jax.Array:
     nodes = heads.shape[-1] + 1
     is_head = heads[..., None, :] == jnp.arange(nodes)[:, None]
     arcs = jnp.sum(jnp.where(is_head, weights[..., None, None], 0), -3)
-    arcs = jnp.where(_is_word(trees, heads)[..., None, :], arcs, 0)
+    arcs = jnp.where(trees.is_word(heads.shape[-1])[..., None, :], arcs, 0)
     return jnp.pad(arcs, [(0, 0)] * (arcs.ndim - 1) + [(1, 0)])
-
-
-def _product(scores: jax.Array, mean: jax.Array) -> jax.Array:
-    return jnp.sum(jnp.where(mean > 0, scores * mean, 0), (-2, -1))

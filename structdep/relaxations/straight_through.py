@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -44,14 +45,14 @@ def straight_through(
     """
     given, trees = as_scores(scores), Trees(system, lengths, constraints, single_root)
     best = trees.best(stop_gradient(given))
+    if relaxed is not None:
+        return best + relaxed - stop_gradient(relaxed)
     exists = best.any((-2, -1), keepdims=True)
-    return best + (
-        change(given, trees.possible(given) & exists) if relaxed is None else relaxed - stop_gradient(relaxed)
-    )
+    return best + change(given, trees.possible(given) & exists)
 
 
 def spigot(
-    system: System,
+    system: System | BestHeads,
     scores: ArrayLike,
     lengths: ArrayLike | None = None,
     step: float = 1.0,
@@ -71,28 +72,7 @@ def spigot(
                [ 0.  ,  0.  ,  0.  ],
                [ 0.  ,  0.25,  0.  ]], dtype=float32)
     """
-    return _spigot(Trees(system, lengths, constraints, single_root), step, as_scores(scores))
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(1,))
-def _spigot(trees: Trees, step: float, scores: jax.Array) -> jax.Array:
-    return trees.best(scores)
-
-
-def _spigot_forward(trees: Trees, step: float, scores: jax.Array) -> Any:
-    best = trees.best(scores)
-    return best, (trees, scores, best)
-
-
-def _spigot_backward(step: float, kept: Any, gradient: jax.Array) -> Any:
-    trees, scores, best = kept
-    target = jnp.where(trees.possible(scores), best - step * gradient, -jnp.inf)
-    assert not callable(trees.system)
-    nearest = sparsemap(trees.system, target, trees.lengths, trees.constraints, single_root=trees.single_root).arcs
-    return None, best - nearest
-
-
-_spigot.defvjp(_spigot_forward, _spigot_backward)
+    return _best_tree(_step_to_hull, Trees(system, lengths, constraints, single_root), step, as_scores(scores))
 
 
 def blackbox(
@@ -116,7 +96,7 @@ def blackbox(
                [ 0.  ,  0.  , -0.25],
                [ 0.  ,  0.25,  0.  ]], dtype=float32)
     """
-    return _blackbox(Trees(system, lengths, constraints, single_root), strength, as_scores(scores))
+    return _best_tree(_to_other_tree, Trees(system, lengths, constraints, single_root), strength, as_scores(scores))
 
 
 def implicit_mle(
@@ -142,19 +122,33 @@ def implicit_mle(
     return blackbox(system, given + noise, lengths, strength, constraints, single_root=single_root)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(1,))
-def _blackbox(trees: Trees, strength: float, scores: jax.Array) -> jax.Array:
+def _step_to_hull(trees: Trees, step: float, scores: jax.Array, best: jax.Array, gradient: jax.Array) -> jax.Array:
+    target = jnp.where(trees.possible(scores), best - step * gradient, -jnp.inf)
+    return best - sparsemap(trees.system, target, trees.lengths, trees.constraints, single_root=trees.single_root).arcs
+
+
+def _to_other_tree(trees: Trees, strength: float, scores: jax.Array, best: jax.Array, gradient: jax.Array) -> jax.Array:
+    return (best - trees.best(scores - strength * gradient)) / strength
+
+
+Backward = Callable[[Trees, float, jax.Array, jax.Array, jax.Array], jax.Array]
+"""The gradient of the scores, from the best tree and its gradient."""
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 2))
+def _best_tree(backward: Backward, trees: Trees, size: float, scores: jax.Array) -> jax.Array:
+    """The best tree, whose gradient `backward` computes with `size`."""
     return trees.best(scores)
 
 
-def _blackbox_forward(trees: Trees, strength: float, scores: jax.Array) -> Any:
+def _forward(backward: Backward, trees: Trees, size: float, scores: jax.Array) -> Any:
     best = trees.best(scores)
     return best, (trees, scores, best)
 
 
-def _blackbox_backward(strength: float, kept: Any, gradient: jax.Array) -> Any:
+def _backward(backward: Backward, size: float, kept: Any, gradient: jax.Array) -> Any:
     trees, scores, best = kept
-    return None, (best - trees.best(scores - strength * gradient)) / strength
+    return None, backward(trees, size, scores, best, gradient)
 
 
-_blackbox.defvjp(_blackbox_forward, _blackbox_backward)
+_best_tree.defvjp(_forward, _backward)

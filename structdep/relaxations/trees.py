@@ -44,10 +44,18 @@ class Trees:
         """The arcs of the best tree, 0 or 1."""
         return self.arcs(self.heads(scores), scores.dtype)
 
+    def is_word(self, words: int) -> jax.Array:
+        """Which places of `words` have a word, `[*batch, words]`; `[words]` where all sentences are as long."""
+        return jnp.arange(words) < self.last(words)[..., None]
+
+    def last(self, words: int) -> jax.Array:
+        """The last word of each sentence, among `words` places."""
+        return jnp.asarray(words if self.lengths is None else self.lengths)
+
     def possible(self, scores: jax.Array) -> jax.Array:
         """Which arcs may have gradients: those between nodes of a sentence whose scores are finite."""
         nodes = jnp.arange(scores.shape[-1])
-        last = jnp.asarray(scores.shape[-1] - 1 if self.lengths is None else self.lengths)[..., None, None]
+        last = self.last(scores.shape[-1] - 1)[..., None, None]
         inside = (nodes[:, None] <= last) & (nodes <= last) & (nodes > 0) & (nodes[:, None] != nodes)
         allowed = True if self.constraints is None else self.constraints.allowed(scores.shape)
         return inside & allowed & jnp.isfinite(scores)
@@ -69,3 +77,8 @@ def change(scores: jax.Array, possible: jax.Array) -> jax.Array:
     """Zeros, whose derivative is that of the scores: what a linear map of derivatives is applied to."""
     finite = jnp.where(possible, scores, 0)
     return finite - jax.lax.stop_gradient(finite)
+
+
+def inner(scores: jax.Array, arcs: jax.Array) -> jax.Array:
+    """The inner product, `[*batch]`: arcs that are 0 do not count, whatever their scores."""
+    return jnp.sum(jnp.where(arcs > 0, scores * arcs, 0), (-2, -1))

@@ -124,12 +124,14 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=DEFAULTS.members,
         metavar="M",
-        help="train so many parsers, of other seeds, and parse with all of them at once; default: %(default)s",
+        help="train M parsers with different seeds, and parse with all of them together; default: %(default)s",
     )
     run.add_argument(
-        "--at-once", type=int, default=1, metavar="N", help="members that are trained beside each other; default: 1"
+        "--at-once", type=int, default=1, metavar="N", help="members that are trained at the same time; default: 1"
     )
-    run.add_argument("--minutes", type=float, help="stop after the epoch in which so many have passed")
+    run.add_argument(
+        "--minutes", type=float, help="stop at the end of the epoch in which this many minutes are reached"
+    )
     run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument(
         "--devices", type=count, default=1, metavar="N", help="GPUs that share each batch, or all; default: 1"

@@ -22,7 +22,8 @@ from structdep_parser.training.runs import write_config
 
 Tell = Callable[[str], None]
 TrainMember = Callable[[Sequence[str], int, Tell], int]
-"""Runs the command line of structdep train where so many run at once, and tells its lines; its exit status."""
+"""Trains a member: from a command line of `structdep train`, the number of members trained at once, and what is told
+each line of output, to the exit status."""
 
 
 class EnsembleRun:

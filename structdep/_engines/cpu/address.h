@@ -17,8 +17,8 @@ struct Row {
 // item has a third position.
 struct Storage {
   ptrdiff_t base = 0, steps[3] = {};
-  const Row* rows = nullptr;  // those of spans with one start lie beside each other
-  int spans = 0;              // so many
+  const Row* rows = nullptr;  // of all spans: the row of span [start, end] is rows[start * spans + end]
+  int spans = 0;              // how many spans have one start
 
   int third_step(int start, int end) const { return row(start * spans + end)->step; }
   ptrdiff_t at(int start, int end) const { return base + steps[0] * start + steps[1] * end + row(start * spans + end)->at; }

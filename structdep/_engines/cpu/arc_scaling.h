@@ -20,7 +20,8 @@ struct ArcScaling {
   T left = 0;            // the logarithm of the sum of all choices of a head for each word, and no less than that of some words
 
   ArcScaling() = default;
-  // For arcs up to the last node in an array for `all` nodes, with room for so many `nodes`. Scores are in this unit.
+  // For the arcs between nodes 0 and `last`, whose scores are an array of `all` x `all` numbers in this unit. `taken` has room
+  // for `nodes` nodes.
   ArcScaling(const T* scores, int all, int last, int nodes, T unit) : taken(nodes + kLanes) {
     constexpr T kCompatible = 3;
     std::vector<T> row(taken.size()), best(taken.size(), -kInf<T>), sum(taken.size()), mean(taken.size());

@@ -53,7 +53,7 @@ class Chart {
  public:
   using T = typename S::Number;
 
-  // Of sentences with up to so many nodes, and with room for derivatives if they are wanted.
+  // A chart of sentences with at most `nodes` nodes, with memory for derivatives if `differentiated`.
   Chart(const Layout& layout, int nodes, bool differentiated)
       : layout_(layout), items_(layout.program.items), nodes_(nodes), values_(layout.size(), S::kReal && differentiated) {
     cells_.values = values_.data();

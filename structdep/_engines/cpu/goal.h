@@ -16,7 +16,7 @@ class Goal {
 
   explicit Goal(const Chart<S>& chart) : program_(chart.layout().program), chart_(chart) {}
 
-  // Turns to a sentence, with so many words.
+  // Selects a sentence of the chart.
   void turn_to(int sentence, int words) { values_ = chart_.values() + sentence, nodes_.at[kLast] = words + program_.last; }
 
   T value() {

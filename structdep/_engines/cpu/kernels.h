@@ -127,7 +127,7 @@ class Kernel {
   const Vec<T> fixed_;
 };
 
-// Both loops, in so many vectors.
+// Both loops, in each of the vectors of a row.
 template <Work kWork, typename S, typename F, typename T>
 void execute_as(const TwoLoops& loops, Cells<T> cells, int vectors) {
   for (int node = loops.from; node <= loops.to; ++node) {

@@ -52,7 +52,7 @@ class Layout {
   const Storage& item(int number, int side) const { return items_[number * kSides + side]; }
 
  private:
-  // Room for cells at so many nodes, in all sentences.
+  // The numbers in whole vectors that hold one cell of each of the nodes in all sentences.
   int whole_vectors(int nodes) const { return (nodes * sentences + kLanes - 1) / kLanes * kLanes; }
 
   void list_rows() {

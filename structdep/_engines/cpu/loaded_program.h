@@ -54,8 +54,8 @@ class LoadedProgram {
 
   Program program;
 
-  // The layout for so many sentences, the longest of which has so many nodes: fewer lie beside each other where there is
-  // not enough for all threads, or where their charts would take too much memory, if one alone fills vectors.
+  // The layout for a batch of sentences, the longest of which has `nodes` nodes. In skewed layouts, fewer sentences share a
+  // chart if threads would be idle otherwise, or if the chart would take too much memory.
   std::shared_ptr<const Layout> layout(int nodes, int sentences, int threads, bool differentiated) const {
     constexpr double kMost = 9e7;  // numbers of all items and tables, times how many sentences lie beside each other
     const double numbers = cubes_ * std::pow(nodes, 3) / 6 * (differentiated ? 2 : 1);

@@ -59,7 +59,7 @@ struct LoopNest {
   }
 };
 
-// All nodes of the first so many loops, those of the innermost fastest.
+// Iterates over the nodes of a nest's first `loops` loops; the innermost changes fastest.
 class LoopIterator {
  public:
   LoopIterator(const LoopNest& nest, size_t loops, Nodes& nodes)
@@ -69,7 +69,7 @@ class LoopIterator {
   void next() { is_there_ = size_ && advance(size_); }
 
  private:
-  // To the first nodes of the loops within the first so many, whose nodes are set.
+  // Sets the loops from number `set` on to their first nodes; the nodes of the loops before are set.
   bool begin(size_t set) {
     for (; set < size_; ++set) {
       const Loop& loop = loops_[set];
@@ -78,7 +78,7 @@ class LoopIterator {
     }
     return true;
   }
-  // To the next nodes of the first so many loops.
+  // Moves the loops before number `set` to their next nodes.
   bool advance(size_t set) {
     while (set--) {
       const Loop& loop = loops_[set];

@@ -12,7 +12,7 @@
 
 namespace structdep {
 
-// Those of some sentences of a batch, for charts of so many nodes.
+// The score tables of some sentences of a batch, for charts of `nodes` nodes.
 template <typename S>
 class ScoreTables {
  public:

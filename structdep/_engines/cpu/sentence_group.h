@@ -64,7 +64,7 @@ class SentenceGroup {
   // Where it is so much smaller than that of all choices of heads, parts of it are of some account: of 2^28 products, each too
   // small to be normal, and times choices of heads for the other words, they are 2^-20 of it at most.
   static constexpr T kSmall = std::numeric_limits<T>::min_exponent + 48;
-  // Where there are so many such choices that are alike, it is that small in general.
+  // Where the logarithm of the sum of all choices of heads is larger, the sum of trees is usually smaller than kSmall allows.
   static constexpr T kMany = -kSmall * 3 / 4;
 
   int words(int s) const { return batch_.length(sentences_[s]); }

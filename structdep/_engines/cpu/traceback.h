@@ -22,7 +22,7 @@ class Traceback {
   Traceback(const Chart<S>& chart, const Batch<T>& batch)
       : chart_(chart), batch_(batch), layout_(chart.layout()), program_(layout_.program) {}
 
-  // Begins a derivation for a result of a sentence with so many words: the best one without `random`.
+  // Begins a derivation of a sentence, for one of its results: a random one with `random`, else the best one.
   void begin(int64_t result, int sentence, int words, std::optional<Random> random) {
     constexpr size_t kMany = 64;
     if (derivations_.size() == kMany) finish();
@@ -120,7 +120,7 @@ class Traceback {
     }
   }
 
-  // Calls visit(place, value) for so many products from these nodes on.
+  // Calls visit(place, value) for `size` products from these nodes on.
   template <typename Visit>
   STRUCTDEP_INLINE void for_each_value(const Product& product, int size, Visit visit) const {
     const int varying = product.varying;
@@ -142,7 +142,7 @@ class Traceback {
     }
   }
 
-  // For so many factors that vary, by equal distances.
+  // The same for products with `kVarying` varying factors whose addresses grow by equal steps.
   template <int kVarying, typename Visit>
   STRUCTDEP_INLINE void multiply_even(const Walk* walks, T fixed, int size, Visit visit) const {
     const T* at[kVarying];
