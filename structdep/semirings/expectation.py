@@ -1,4 +1,4 @@
-"""Moments of additive quantities under p(derivation) ∝ jnp.exp(score): risk, entropy, any feature."""
+"""Moments of additive quantities under p(derivation) ∝ exp(score): risk, entropy, any feature."""
 
 from __future__ import annotations
 
