@@ -10,6 +10,8 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import jax
 import jax.numpy as jnp
 
+from structdep.semirings.reductions import total
+
 Value = Any
 """An array, or a pytree of arrays, of semiring values: chart axes first, the semiring's own axes last."""
 
@@ -191,7 +193,8 @@ class Semiring:
 
 def _sum_to(array: jax.Array, shape: Sequence[int]) -> jax.Array:
     """The array summed along the axes where its shape is to be 1."""
-    return jnp.sum(array, [axis for axis, size in enumerate(shape) if size < array.shape[axis]], keepdims=True)
+    axes = tuple(axis for axis, size in enumerate(shape) if size < array.shape[axis])
+    return total(array, axes).reshape(shape)
 
 
 def instance(semiring: Semiring | type[Semiring]) -> Semiring:

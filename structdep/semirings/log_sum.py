@@ -12,6 +12,7 @@ from jax.lax import stop_gradient
 
 from structdep.semirings.base import Product, Semiring, semiring
 from structdep.semirings.max_plus import MaxPlus
+from structdep.semirings.reductions import total
 
 
 @final
@@ -33,7 +34,7 @@ class LogSum(Semiring):
         """All terms relative to the greatest: one exponential a term, one logarithm a value."""
         top = stop_gradient(_finite(MaxPlus().fold(products)))
         terms = [(reduce(self.times, factors), summed) for factors, summed in products]
-        sums = [jnp.sum(jnp.exp(term - top), range(summed)) for term, summed in terms]
+        sums = [total(jnp.exp(term - top), tuple(range(summed))) for term, summed in terms]
         return _log(top, reduce(jnp.add, sums))
 
     def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
