@@ -41,20 +41,23 @@ class View:
 
     def write(self, target: Any, value: Any, width: Width) -> Any:
         """The array with the box at this width replaced. Its rows stand in order."""
+        return self.replace(target, jax.tree.map(self._from_grid, target, value), width)
+
+    def replace(self, target: Any, box: Any, width: Width) -> Any:
+        """The array with another box at this width, its axes as they are stored."""
 
         def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            return lax.dynamic_update_slice(leaf, self._from_grid(leaf, new), self._corner(leaf, width))
+            return lax.dynamic_update_slice(leaf, new, self._corner(leaf, width))
 
-        return jax.tree.map(update, target, value)
+        return jax.tree.map(update, target, box)
 
-    def add(self, target: Any, value: Any, width: Width) -> Any:
-        """The array with a value added to the box at this width: the transpose of `read`."""
+    def added(self, source: Any, value: Any, width: Width) -> Any:
+        """The box at this width, its axes as they are stored, and a value added: the transpose of `read`."""
 
-        def update(leaf: jax.Array, new: jax.Array) -> jax.Array:
-            box = self._box(leaf, width) + self._from_grid(leaf, new)
-            return lax.dynamic_update_slice(leaf, box, self._corner(leaf, width))
+        def of_leaf(leaf: jax.Array, new: jax.Array) -> jax.Array:
+            return self._box(leaf, width) + self._from_grid(leaf, new)
 
-        return jax.tree.map(update, target, value)
+        return jax.tree.map(of_leaf, source, value)
 
     def _box(self, leaf: jax.Array, width: Width) -> jax.Array:
         return lax.dynamic_slice(leaf, self._corner(leaf, width), self._sizes(leaf), allow_negative_indices=False)

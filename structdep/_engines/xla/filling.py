@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep._engines.xla.steps import Arrays, Step, total
+from structdep._engines.xla.steps import Arrays, Step, apart, total
 from structdep._lowering.groups import Group, is_nothing
 from structdep._lowering.layout import SIDES, Grid, Layout, sides
 from structdep._lowering.plan import Block, Plan
@@ -97,22 +98,26 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
             width, state = hi - count, state | own
             shares: dict[View, list[Any]] = {}
             for step in reversed(steps):
-                state = _add(state, shares, {target.key for target in step.targets}, width)
+                state, width = _add(state, shares, {target.key for target in step.targets}, width)
                 found, width = step.pull_back(arrays, state, semiring, width)
                 for view, share in found:
                     shares.setdefault(view, []).append(share)
-            state = _add(state, shares, state.keys(), width)
+            state, width = _add(state, shares, state.keys(), width)
             return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
     return {key: state[key] for key in tables}
 
 
-def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], width: jax.Array) -> Arrays:
-    """The state with the shares in the arrays of some keys, which are used up."""
+def _add(
+    state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], width: jax.Array
+) -> tuple[Arrays, jax.Array]:
+    """The state with the shares in the arrays of some keys, which are used up, and the width."""
     for view in [view for view in shares if view.key in keys]:
-        state = state | {view.key: view.add(state[view.key], total(shares.pop(view)), width)}
-    return state
+        source = state[view.key]
+        box, width = apart(partial(view.added, source, total(shares.pop(view)), width), width)
+        state = state | {view.key: view.replace(source, box, width)}
+    return state, width
 
 
 def _slab(chart: Any) -> Any:

@@ -46,7 +46,7 @@ class Step:
         def value() -> Any:
             return jax.tree.map(self._whole, semiring.fold(self._read({**tables, **charts}, width)))
 
-        found, width = _apart(value, width)
+        found, width = apart(value, width)
         return charts | {view.key: view.write(charts[view.key], found, width) for view in self.targets}, width
 
     def pull_back(
@@ -59,7 +59,7 @@ class Step:
             own = total(view.read(cotangents[view.key], width) for view in self.targets)
             return semiring.pullback(self._read(arrays, width), value, own)
 
-        found, width = _apart(of_factors, width)
+        found, width = apart(of_factors, width)
         return list(zip(self.views, chain(*found), strict=True)), width
 
     def _read(self, arrays: Arrays, width: jax.Array) -> list[Product]:
@@ -70,7 +70,7 @@ class Step:
         return jnp.broadcast_to(leaf, (*self.shape, *leaf.shape[len(self.shape) :]))
 
 
-def _apart(compute: Callable[[], Any], width: jax.Array) -> tuple[Any, jax.Array]:
+def apart(compute: Callable[[], Any], width: jax.Array) -> tuple[Any, jax.Array]:
     """What the function returns, and the width.
 
     On CPUs by a call that XLA does not inline: XLA would move reads of a chart behind the next write to it, and copy
