@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.semirings.base import Product, Semiring, semiring
+from structdep.semirings.reductions import stored
 
 Ranked = tuple[jax.Array, ...]
 """The best value, the second best, ..; no more than there can be."""
@@ -94,8 +95,8 @@ class KBest(Semiring):
         if not inner:
             return reduce(self._sums, outer)
         rows = tuple(x.reshape(-1, *x.shape[summed:]) for x in self._filled(reduce(self._sums, inner)))
-        windows = self._reduced(tuple(map(_windows, lax.optimization_barrier(rows))), 1)
-        return reduce(self._sums, [self._reduced(lax.optimization_barrier(windows), 0), *outer])
+        windows = self._reduced(tuple(map(_windows, stored(rows))), 1)
+        return reduce(self._sums, [self._reduced(stored(windows), 0), *outer])
 
     def _reduced(self, rows: Ranked, axis: int) -> Ranked:
         """The best along an axis."""

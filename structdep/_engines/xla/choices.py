@@ -12,7 +12,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from structdep._engines.xla.cells import Bindings, chart_value, over_splits, table_value
 from structdep._engines.xla.steps import Arrays
@@ -23,6 +22,7 @@ from structdep._lowering.rewriting import summed_variables
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.deduction.widths import width_of_axiom
 from structdep.semirings import KBest, MaxPlus, Semiring
+from structdep.semirings.reductions import stored
 
 GOAL = "goal"
 
@@ -85,8 +85,8 @@ class Choices:
             if keys is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
                 noise = jax.vmap(lambda key: jax.random.gumbel(key, every.shape[:1], every.dtype), out_axes=1)(keys)
                 every, semiring = every + noise, MaxPlus()
-            best = lax.optimization_barrier(semiring.fold([([every], 1)]))
-            flat = jnp.argmax(every == best, axis=0)
+            best = stored(semiring.fold([([every], 1)]))
+            flat = jnp.min(jnp.where(every == best, jnp.arange(len(every))[:, None], len(every)), axis=0)
         starts = np.cumsum([0, *map(len, values.values())])
         which = (flat >= starts[1:-1, None]).sum(0)
         split = flat - jnp.asarray(starts)[which]

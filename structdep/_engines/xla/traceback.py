@@ -19,6 +19,7 @@ from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
 from structdep.semirings import KBest, Semiring
+from structdep.semirings.reductions import stored
 
 
 class Stacks(NamedTuple):
@@ -49,7 +50,7 @@ class Stacks(NamedTuple):
         """The last cell of each sentence, whether there is one, and the stacks without it."""
         size = self.sizes[kind]
         left = self.sizes.at[kind].set(jnp.maximum(size - 1, 0))
-        return lax.optimization_barrier(self.top(kind)), size > 0, Stacks(self.cells, left)
+        return stored(self.top(kind)), size > 0, Stacks(self.cells, left)
 
 
 State = tuple[Stacks, jax.Array, jax.Array | None]
