@@ -67,7 +67,7 @@ def test_members_that_have_each_product(padding: Callable[[float], None]) -> Non
     made = plan(SYSTEM, frozenset({"arc"}))
     layout = made.layout(5)
     (step,) = (step for step in make_steps(made, layout, made.blocks(5)[-1]) if step.members == 3)
-    assert sorted(map(len, step.having)) == [1, 1, 1, 3, 3]
+    assert sorted(map(len, step.owners)) == [1, 1, 1, 3, 3]
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -11,7 +11,7 @@ from jax import lax
 
 Width = jax.Array | int
 Key = tuple[Any, ...]
-"""Names an array: ("L", "R" or "=", family) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
+"""Names an array: ("L", "R" or "=", store) for charts, ("L", "R" or "-", score, ..) for skewed score tables."""
 
 
 class Dim(NamedTuple):

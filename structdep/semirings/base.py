@@ -150,10 +150,10 @@ class Semiring:
             return self._pullback(products, cotangent)
         terms = [(reduce(self.times, factors), summed) for factors, summed in products]
         full = [jnp.broadcast_to(term, (*term.shape[:summed], *value.shape)) for term, summed in terms]
-        shares = [weight * cotangent for weight in self.weights(full, [summed for _, summed in terms], value)]
+        of_terms = [weight * cotangent for weight in self.weights(full, [summed for _, summed in terms], value)]
         return [
-            [_sum_to(share, factor.shape) for factor in factors]
-            for share, (factors, _) in zip(shares, products, strict=True)
+            [_sum_to(own, factor.shape) for factor in factors]
+            for own, (factors, _) in zip(of_terms, products, strict=True)
         ]
 
     def _pullback(self, products: Sequence[Product], cotangent: Value) -> list[list[Value]]:

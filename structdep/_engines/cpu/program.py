@@ -18,7 +18,7 @@ from structdep._engines.cpu.ranges import (
     LAST,
     ROOT,
     Distances,
-    Known,
+    ItemDistances,
     Nest,
     Placed,
     between,
@@ -69,7 +69,7 @@ class Encoder:
         return self._folds_and_sides[1]
 
     @cached_property
-    def known(self) -> Known:
+    def known(self) -> ItemDistances:
         return find_known(self.folds, self.plan.system.axioms)
 
     @cached_property

@@ -29,7 +29,7 @@ GOAL = "goal"
 
 @dataclass(frozen=True)
 class Choices:
-    """The products that make the items of a family, in one order."""
+    """The products that make the items of a store, in one order."""
 
     plan: Plan
     group: Group
@@ -86,7 +86,7 @@ class Choices:
                 noise = jax.vmap(lambda key: jax.random.gumbel(key, every.shape[:1], every.dtype), out_axes=1)(keys)
                 every, semiring = every + noise, MaxPlus()
             best = stored(semiring.fold([([every], 1)]))
-            flat = jnp.min(jnp.where(every == best, jnp.arange(len(every))[:, None], len(every)), axis=0)
+            flat = jnp.argmax(every == best, axis=0)
         starts = np.cumsum([0, *map(len, values.values())])
         which = (flat >= starts[1:-1, None]).sum(0)
         split = flat - jnp.asarray(starts)[which]
@@ -107,8 +107,8 @@ class Choices:
     ) -> Any:
         """The values of a factor: of an item in the row that the member of the group has, or of the score it has."""
         if slot[0].is_item:
-            family, rows = self.plan.places(slot)
-            return chart_value(charts, family, jnp.asarray(rows)[member], slot[0], at, self.layout, semiring)
+            store, rows = self.plan.places(slot)
+            return chart_value(charts, store, jnp.asarray(rows)[member], slot[0], at, self.layout, semiring)
         scores = tuple(dict.fromkeys(slot))
         values = jnp.stack([table_value(tables[atom.symbol.name], atom, at, MaxPlus()) for atom in scores])
         which = jnp.asarray([scores.index(atom) for atom in slot])[member]
@@ -140,7 +140,7 @@ class Choices:
             width = self._form([(right, 1), (left, -1)], -widest.get(atom.symbol, -1))
             positions = [self._form([(position, 1)]) for position in atom.positions]
             rest = self._form([]) * (self.plan.arity - len(positions))
-            kind = numbers.get(self.plan.families[atom.symbol], -1)
+            kind = numbers.get(self.plan.stores[atom.symbol], -1)
             return [kind, self.plan.rows[atom.symbol], *chain(width, *positions), *rest]
 
         nothing = [-1, 0, *self._form([]) * (1 + self.plan.arity)]
@@ -199,10 +199,10 @@ def _nth(values: jax.Array, rank: jax.Array, k: int) -> jax.Array:
 
 
 def choices(plan: Plan, layout: Layout) -> dict[str, Choices]:
-    """Of each family, those that are made last first; then of the goal."""
+    """Of each store, those that are made last first; then of the goal."""
     members: dict[str, list[Member]] = {}
-    families = plan.families | {plan.goal.conclusion.symbol: GOAL}
+    stores = plan.stores | {plan.goal.conclusion.symbol: GOAL}
     for fold in (*plan.items, plan.goal):
-        members.setdefault(families[fold.conclusion.symbol], []).append(Member.of(fold, families))
+        members.setdefault(stores[fold.conclusion.symbol], []).append(Member.of(fold, stores))
     names = [*sorted(members.keys() - {GOAL}, reverse=True), GOAL]
     return {name: Choices(plan, align(members[name]), layout) for name in names}

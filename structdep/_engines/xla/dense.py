@@ -118,13 +118,13 @@ def _store(
     plan: Plan, layout: Layout, charts: Arrays, atom: Atom, at: Bindings, exists: jax.Array, values: Any
 ) -> Arrays:
     """The charts with the values of an item at all nodes where it exists. Indices behind an axis are dropped."""
-    family, (row,) = plan.places([atom])
+    store, (row,) = plan.places([atom])
     nodes: Sequence[jax.Array] = jnp.broadcast_arrays(*(_node(p, at)[..., 0] for p in atom.positions))
-    for side in (side for side, own in plan.charts if own == family):
+    for side in (side for side, own in plan.charts if own == store):
         index = [jnp.where(exists[..., 0], i, 4 * layout.nodes) for i in layout.cell(side, atom, nodes)]
 
         def set_all(chart: jax.Array, own: jax.Array, index: list[jax.Array] = index) -> jax.Array:
             return chart.at[(row, *index)].set(own, mode="drop")
 
-        charts = charts | {(side, family): jax.tree.map(set_all, charts[side, family], values)}
+        charts = charts | {(side, store): jax.tree.map(set_all, charts[side, store], values)}
     return charts

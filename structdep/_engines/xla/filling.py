@@ -27,23 +27,23 @@ def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
 
 def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
     grid = Grid(layout, group.conclusion, (), block.lo, block.hi, len(group.folds))
-    products, having = [], []
+    products, owners = [], []
     for term in group.terms:
         summed = summed_variables(group.conclusion, tuple(slot[0] for slot in term))
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
         factors = enumerate(zip(*term, strict=True))
-        having.append(tuple(member for member, own in factors if not any(map(is_nothing, own))))
-    family, rows = plan.places([fold.conclusion for fold in group.folds])
-    targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
-    return Step(tuple(products), tuple(targets), grid.shape, tuple(having))
+        owners.append(tuple(member for member, own in factors if not any(map(is_nothing, own))))
+    store, rows = plan.places([fold.conclusion for fold in group.folds])
+    targets = (grid.item(side, group.conclusion, store, rows) for side in SIDES if (side, store) in plan.charts)
+    return Step(tuple(products), tuple(targets), grid.shape, tuple(owners))
 
 
 def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:
     if not slot[0].is_item:
         return grid.score(slot)
-    family, rows = plan.places(slot)
-    side = next(side for side in "=" + sides(slot[0], grid.conclusion) if (side, family) in plan.charts)
-    return grid.item(side, slot[0], family, rows)
+    store, rows = plan.places(slot)
+    side = next(side for side in "=" + sides(slot[0], grid.conclusion) if (side, store) in plan.charts)
+    return grid.item(side, slot[0], store, rows)
 
 
 def table_keys(plan: Plan, layout: Layout) -> list[Key]:
@@ -57,15 +57,15 @@ def table_keys(plan: Plan, layout: Layout) -> list[Key]:
 def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any, keep: bool) -> Arrays:
     """Charts that hold the axioms, of boxed rules. Items read at their own width alone keep all widths if `keep`."""
     charts: Arrays = {}
-    for (side, family), atom in plan.charts.items():
-        shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
-        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, batch), dtype)
+    for (side, store), atom in plan.charts.items():
+        shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, store), layout)
+        charts[side, store] = semiring.zeros((plan.sizes[store], *shape, batch), dtype)
     for axiom in plan.system.axioms if plan.is_boxed else ():
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
         ones = semiring.ones((*grid.shape, batch), dtype)
         for side in SIDES:
-            if (side, plan.families[axiom.symbol]) in charts:
+            if (side, plan.stores[axiom.symbol]) in charts:
                 view = grid.item(side, axiom, *plan.places([axiom]))
                 charts[view.key] = view.write(charts[view.key], ones, width)
     return charts
@@ -96,13 +96,13 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
 
         def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
             width, state = hi - count, state | own
-            shares: dict[View, list[Any]] = {}
+            pending: dict[View, list[Any]] = {}
             for step in reversed(steps):
-                state, width = _add(state, shares, {target.key for target in step.targets}, width)
+                state, width = _add(state, pending, {target.key for target in step.targets}, width)
                 found, width = step.pull_back(arrays, state, semiring, width)
-                for view, share in found:
-                    shares.setdefault(view, []).append(share)
-            state, width = _add(state, shares, state.keys(), width)
+                for view, part in found:
+                    pending.setdefault(view, []).append(part)
+            state, width = _add(state, pending, state.keys(), width)
             return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
@@ -110,12 +110,12 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
 
 
 def _add(
-    state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], width: jax.Array
+    state: Arrays, pending: dict[View, list[Any]], keys: Collection[Key], width: jax.Array
 ) -> tuple[Arrays, jax.Array]:
-    """The state with the shares in the arrays of some keys, which are used up, and the width."""
-    for view in [view for view in shares if view.key in keys]:
+    """The state with the pending cotangents of some arrays added, and the width."""
+    for view in [view for view in pending if view.key in keys]:
         source = state[view.key]
-        box, width = apart(partial(view.added, source, total(shares.pop(view)), width), width)
+        box, width = apart(partial(view.added, source, total(pending.pop(view)), width), width)
         state = state | {view.key: view.replace(source, box, width)}
     return state, width
 

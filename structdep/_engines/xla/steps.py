@@ -24,13 +24,13 @@ Arrays = dict[Any, Any]
 class Step:
     """A group at the widths of one block: where its factors are read, and where its values are written.
 
-    `having` says for each product which members have it: that of others is of nothing.
+    `owners` names, for each product, the members that have it; in the others the product is zero.
     """
 
     products: tuple[tuple[tuple[View, ...], int], ...]
     targets: tuple[View, ...]
     shape: tuple[int, ...]
-    having: tuple[tuple[int, ...], ...]
+    owners: tuple[tuple[int, ...], ...]
 
     @property
     def members(self) -> int:

@@ -25,7 +25,7 @@ from structdep.semirings.reductions import stored
 class Stacks(NamedTuple):
     """Cells to visit: `cells` [kinds, depth, 1 + arity, batch], of which the first `sizes` [kinds, batch] count.
 
-    A cell is the item's row in its family, its positions and, in `KBest`, its rank.
+    A cell is the item's row in its store, its positions and, in `KBest`, its rank.
     """
 
     cells: jax.Array
