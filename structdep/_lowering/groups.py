@@ -27,7 +27,7 @@ SENTENCE, PADDING = 24, 0.02
 
 @dataclass(frozen=True)
 class Group:
-    """Folds of one store. The k-th products of all have one pattern: one that lacks it has a product of `nothing`."""
+    """Folds of one store. The k-th products of all have one pattern: a fold without it has a product of `nothing`."""
 
     folds: tuple[Fold, ...]
 
