@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from math import factorial
 
-from structdep._lowering.rewriting import Fold, Term
+from structdep._lowering.unfolding import Fold, Term
 from structdep.deduction import Atom, Item, Score
 
 Stores = Mapping[Item | Score, str]

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from structdep._lowering import guards, rewriting
+from structdep._lowering import guards
 from structdep._lowering.boxes import are_boxed
 from structdep._lowering.groups import Group, Stores, find_groups, find_stores, is_nothing, state_class
 from structdep._lowering.layout import Layout, exposed, sides
-from structdep._lowering.rewriting import Fold
+from structdep._lowering.rewriting import absorb, share
+from structdep._lowering.unfolding import Fold, join, unfold
 from structdep._once import once
 from structdep.deduction import NODE, Atom, DeductionSystem, Item, Score, widths
 
@@ -152,11 +153,11 @@ def split(lo: int, hi: int, axes: int, most: int) -> tuple[tuple[int, int], ...]
 @once(maxsize=256)
 def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> Plan:
     """The plan of a system when the scores `present` are given."""
-    items = rewriting.unfold(system, present)
+    items = unfold(system, present)
     goals = [fold for fold in items if not fold.conclusion.span[0].is_variable]
     last = Fold(Atom(Item("goal"), ()), goals[0].terms if goals else ((system.goal,),))
     *stored, goal = guards.guard([*(fold for fold in items if fold not in goals), last], system.axioms)
-    folds = rewriting.share(rewriting.absorb(rewriting.join(stored)))
+    folds = share(absorb(join(stored)))
     steps = [step for fold in folds for step in fold.steps]
     of_items = widths.least_widths(system.axioms, steps)
     least = {fold.conclusion.symbol: min(widths.least_width(*step, of_items) for step in fold.steps) for fold in folds}

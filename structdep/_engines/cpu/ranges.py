@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
 
-from structdep._lowering.rewriting import Fold
+from structdep._lowering.unfolding import Fold
 from structdep.deduction import Atom, Item, Position, Score
 
 ROOT, LAST = "", "last"

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import SIDES, Layout
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import summed_variables
+from structdep._lowering.unfolding import summed_variables
 from structdep.deduction import Atom
 from structdep.semirings import Semiring
 

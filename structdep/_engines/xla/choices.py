@@ -18,7 +18,7 @@ from structdep._engines.xla.steps import Arrays
 from structdep._lowering.groups import Group, Member, align, is_nothing
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import summed_variables
+from structdep._lowering.unfolding import summed_variables
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.deduction.widths import width_of_axiom
 from structdep.semirings import KBest, MaxPlus, Semiring

@@ -21,7 +21,7 @@ from structdep._engines.xla.skewing import join
 from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import Fold, at_variables, summed_variables
+from structdep._lowering.unfolding import Fold, at_variables, summed_variables
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.semirings import Semiring
 

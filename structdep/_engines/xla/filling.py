@@ -15,7 +15,7 @@ from structdep._engines.xla.steps import Arrays, Step, apart, total
 from structdep._lowering.groups import Group, is_nothing
 from structdep._lowering.layout import SIDES, Grid, Layout, sides
 from structdep._lowering.plan import Block, Plan
-from structdep._lowering.rewriting import summed_variables
+from structdep._lowering.unfolding import summed_variables
 from structdep._lowering.views import Key, View
 from structdep.deduction import Atom
 from structdep.semirings import Semiring
