@@ -1,4 +1,4 @@
-"""Dependency trees as heads: conversions, checks, enumeration."""
+"""Dependency trees as heads: conversions, checks, enumeration.
 
 Everywhere `heads` is int `[*batch, n]`: `heads[..., d-1]`, in 0..n, is the head of word d, 0 the root. `lengths`, int
 `[*batch]`, counts the words, n where absent; heads behind them are ignored. `heads_to_arcs`, `arcs_to_heads` and
