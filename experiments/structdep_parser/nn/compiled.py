@@ -69,14 +69,22 @@ class Compiled:
         self.seconds = self.spent = 0.0
 
     def __call__(self, *args: Any) -> Any:
+        """The result, when it is there."""
+        program = self._program(args)
+        start = time.perf_counter()
+        result = jax.block_until_ready(program(*args))  # type: ignore[no-untyped-call]
+        self.spent += time.perf_counter() - start
+        return result
+
+    def dispatch(self, *args: Any) -> Any:
+        """The result, which is not waited for; its time is not in `spent`."""
+        return self._program(args)(*args)
+
+    def _program(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         leaves, structure = jax.tree.flatten(args)
         key = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if key not in self.programs:
             start = time.perf_counter()
             self.programs[key] = self.jitted.lower(*args).compile(compiler_options())
             self.seconds += time.perf_counter() - start
-        start = time.perf_counter()
-        result = self.programs[key](*args)
-        jax.block_until_ready(result)  # type: ignore[no-untyped-call]
-        self.spent += time.perf_counter() - start
-        return result
+        return self.programs[key]

@@ -134,11 +134,10 @@ class Experiment:
         check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
         TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
-        predictor, steps = self.predictor, (self.trainer.gradient, self.trainer.update)
+        predictor, trainer = self.predictor, self.trainer
         evaluations: dict[str, Evaluation] = {}
         calibrations: dict[str, Calibration] = {}
-        compiling, spent = (sum(getattr(step, name) for step in steps) for name in ("seconds", "spent"))
-        seconds = {"training": {"compiling": compiling, "steps": spent}, "evaluation": {}}
+        seconds = {"training": {"compiling": trainer.compiling, "steps": trainer.spent}, "evaluation": {}}
         for split in self._evaluated:
             scoring, spent = predictor.scoring, predictor.decoding
             predictions = self._predict(state, split, replace(decoding, tags=self.config.tags != "off"))
