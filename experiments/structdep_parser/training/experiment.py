@@ -3,13 +3,16 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from flax import nnx
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.console import plain
 from structdep_parser.data.corpus import Corpus
@@ -60,8 +63,9 @@ class Experiment:
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
+        merge = partial(nnx.merge, self.trainer.graph)
         self.predictor = Predictor(
-            self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes, features=self.corpus.features
+            merge, self.parser.decoder(), self.corpus.vocabulary, shapes, features=self.corpus.features
         )
 
     @property
@@ -133,7 +137,7 @@ class Experiment:
         decoding = decoding or Decoding()
         check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
-        TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
+        TrainedModel(self.config, self.corpus.vocabulary, named(state.average)).save(self.run.folder / FOLDER)
         predictor, trainer = self.predictor, self.trainer
         evaluations: dict[str, Evaluation] = {}
         calibrations: dict[str, Calibration] = {}
