@@ -28,6 +28,11 @@ DAYS = 30
 """How long a program is kept that nobody uses."""
 
 
+def part(identity: str, name: str) -> str:
+    """The identity of a part of what has this one; without one, it has none either."""
+    return f"{identity} {name}" if identity else ""
+
+
 def stored(identity: str, args: tuple[Any, ...], compiled: Callable[[], Any]) -> Program:
     """The program of this identity for arguments like these: from JAX's cache folder, or `compiled` and put there.
 
@@ -37,7 +42,8 @@ def stored(identity: str, args: tuple[Any, ...], compiled: Callable[[], Any]) ->
         compiled: makes the program.
     """
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
-    if not identity or folder is None or not jax.config.jax_enable_compilation_cache:  # type: ignore[attr-defined]
+    is_asked = identity and folder is not None and jax.config.jax_enable_compilation_cache  # type: ignore[attr-defined]
+    if not is_asked or jax.process_count() > 1:
         return compiled()
     path = Path(folder, FOLDER, _digest(identity, args))
     if (found := _read(path, args)) is not None:

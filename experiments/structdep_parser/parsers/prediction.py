@@ -17,6 +17,7 @@ from structdep_parser.data.shapes import Shape
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoded, Decoder, Decoding
 
 
@@ -104,7 +105,7 @@ class Predictor:
 
         self.score, self.label, self.tag = Compiled(score), Compiled(label), Compiled(tag)
         for number, program in enumerate([self.score, self.label, self.tag, *decoder.programs]):
-            program.identity = identity and f"{identity} {number}"
+            program.identity = part(identity, str(number))
 
     def __call__(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding | None = None) -> Predictions:
         """The best tree of each sentence."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,12 +65,7 @@ class TrainedModel:
 
     @cached_property
     def identity(self) -> str:
-        """Of all but the weights."""
-        return _checksum(self._description)
-
-    @property
-    def _description(self) -> dict[str, Any]:
-        return {"config": asdict(self.config), "vocabulary": self.vocabulary.to_dict()}
+        return identity(self.config, self.vocabulary)
 
     def _state(self, arrays: Mapping[str, Any]) -> Any:
         return filled(self._abstract[1], arrays, "a model")
@@ -84,7 +79,9 @@ class TrainedModel:
         """Write both files; the description holds the checksum of the weights."""
         weights = save({name: np.asarray(array) for name, array in self.arrays.items()})
         write_whole(folder / WEIGHTS, weights)
-        values = {"weights": {"sha256": hashlib.sha256(weights).hexdigest()}} | self._description
+        values = {"weights": {"sha256": hashlib.sha256(weights).hexdigest()}} | _description(
+            self.config, self.vocabulary
+        )
         values["sha256"] = _checksum(values)
         write_whole(folder / DESCRIPTION, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
@@ -108,7 +105,27 @@ class TrainedModel:
         content = (folder / WEIGHTS).read_bytes()
         if hashlib.sha256(content).hexdigest() != checksum:
             raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
-        return cls(config, vocabulary, jax.tree.map(jnp.asarray, load(content)))
+        model = cls(config, vocabulary, jax.tree.map(jnp.asarray, load(content)))
+        if "sha256" not in values:  # only then may the description be that of other weights
+            filled(model._abstract[1], model.arrays, folder / WEIGHTS)
+        return model
+
+
+IRRELEVANT = "seed epochs learning_rate warm_up graft words_per_batch max_shapes members lang treebank init_from"
+"""Fields of a configuration that compiled programs do not depend on, or by the shapes of arguments alone."""
+
+
+def identity(config: Config, vocabulary: Vocabulary) -> str:
+    """What compiled programs of a model depend on: the same for other seeds, epochs and rates on the same treebank.
+
+    Empty where they depend on code of others, which may change.
+    """
+    usual = {name: getattr(Config(), name) for name in IRRELEVANT.split()}
+    return "" if config.encoder_layer else _checksum(_description(replace(config, **usual), vocabulary))
+
+
+def _description(config: Config, vocabulary: Vocabulary) -> dict[str, Any]:
+    return {"config": asdict(config), "vocabulary": vocabulary.to_dict()}
 
 
 def _checksum(description: Mapping[str, Any]) -> str:

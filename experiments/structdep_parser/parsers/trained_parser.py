@@ -9,6 +9,7 @@ import numpy as np
 from structdep_parser.data.pseudo_projective import decoded
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import ladder
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.chart_decoding import ChartDecoder, WiderDecoder
 from structdep_parser.parsers.decoding import Decoder, Decoding
 from structdep_parser.parsers.prediction import Predictor, Tree
@@ -129,5 +130,5 @@ class Stage:
         def select(scores: Any) -> Any:
             return scores if self.tables is None else {name: scores[name] for name in self.tables}
 
-        model, identity = self.model, f"{self.model.identity} {name}"
+        model, identity = self.model, part(self.model.identity, name)
         return Predictor(model.merged, decoder, model.vocabulary, None, select, model.features, identity)

@@ -23,6 +23,7 @@ from structdep_parser.evaluation.calibration import Calibration, calibration, dr
 from structdep_parser.evaluation.page import write_page
 from structdep_parser.evaluation.report import Report, Training
 from structdep_parser.evaluation.scores import Evaluation, evaluate, tag_accuracies
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions, Predictor
 from structdep_parser.parsers.registry import algorithm_of, check
@@ -63,9 +64,13 @@ class Experiment:
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
-        merge = partial(nnx.merge, self.trainer.graph)
         self.predictor = Predictor(
-            merge, self.parser.decoder(), self.corpus.vocabulary, shapes, features=self.corpus.features
+            partial(nnx.merge, self.trainer.graph),
+            self.parser.decoder(),
+            self.corpus.vocabulary,
+            shapes,
+            features=self.corpus.features,
+            identity=part(self.trainer.identity, "evaluation"),
         )
 
     @property

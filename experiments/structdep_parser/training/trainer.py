@@ -20,7 +20,9 @@ from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.registry import Algorithm, Targets
+from structdep_parser.parsers.trained_model import identity
 from structdep_parser.training.devices import Devices
 
 Advance = Callable[[int, int, float], None]
@@ -93,6 +95,8 @@ class Trainer:
         # Only the gradient's program depends on the shapes of batches.
         self.gradient = Compiled(self._gradient, out_shardings=self.devices.everywhere)
         self.update = Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere)
+        self.identity = part(identity(config, corpus.vocabulary), f"on {len(self.devices)} devices")
+        self.gradient.identity, self.update.identity = part(self.identity, "gradient"), part(self.identity, "update")
 
     @property
     def compiling(self) -> float:
