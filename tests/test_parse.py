@@ -132,9 +132,9 @@ def test_what_comes_before_heads_that_no_tree_has_is_written(
     assert status == 1 and text == parsed(tmp_path, PARTIAL, "--constraints", "--single-root")[1]
     (told,) = capsys.readouterr().err.splitlines()
     assert told.startswith(
-        "structdep parse: standard input, line 12, sentence 3 (sent_id = b): no tree has the heads it comes"
+        "structdep parse: standard input, line 12, sentence 3 (sent_id = b): no tree has the heads of the input"
     )
-    assert told.endswith("HEAD is 0 in 2 words, and in one of a tree with a single root: left out")
+    assert told.endswith("HEAD is 0 in 2 words, but a tree with a single root has one such word: left out")
     assert parsed(tmp_path, two_roots, "--constraints", "--no-single-root")[0] == 0
 
 
