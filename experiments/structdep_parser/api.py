@@ -108,7 +108,7 @@ class Parser:
         models: by name.
         memory: GiB that the charts of a batch may take; a sentence that would take more is parsed by a cheaper exact
             system with the same scores.
-        warn: is told where the trees are not those of the parser's own system; default: `warnings.warn`.
+        warn: called with a message if the trees are not those of the parser's own system; default: `warnings.warn`.
     """
 
     def __init__(
