@@ -27,7 +27,8 @@ class MaxPlus(Semiring):
     idempotent: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-        return greatest(a, (axis,) if isinstance(axis, int) else axis)
+        axes = (axis,) if isinstance(axis, int) else axis
+        return greatest(a, tuple(one % a.ndim for one in axes))
 
     def plus(self, values: Sequence[jax.Array]) -> jax.Array:
         return reduce(lambda a, b: jnp.where(a >= b, a, b), values)
