@@ -286,7 +286,7 @@ def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: 
 
 
 def test_among_ties_each_of_the_k_best_values_has_a_derivative_of_its_own() -> None:
-    slopes = jax.jacobian(lambda x: jnp.stack(sd.KBest(4).fold(lambda: [([(x,)], 1)])))(jnp.zeros(4))
+    slopes = jax.jacobian(lambda x: jnp.stack(sd.KBest(4).fold([([(x,)], 1)])))(jnp.zeros(4))
     assert (np.sort(slopes, axis=0)[-1] == 1).all() and slopes.sum() == 4
 
 

@@ -51,7 +51,7 @@ class Setting:
         return optax.partition(by_part, _part_of_weights)
 
     def expressions(self, seed: int) -> tuple[Expressions, Expressions]:
-        """Those to train on, and those to test on."""
+        """Those to train on, and those to test on; by chance, some short ones are in both."""
         made = generate(self.train + self.test, self.words, self.depth, seed)
         return made.rows(slice(self.train)), made.rows(slice(self.train, None))
 
