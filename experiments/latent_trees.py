@@ -23,6 +23,17 @@ from structdep_parser.nn.compiled import prepare_process
 from structdep_parser.tables import Row, as_csv, markdown
 
 COLUMNS = {"answers": "answers", "answers_by_best": "by best trees", "arcs": "true arcs"}
+HELP = {
+    "words": "the most tokens of an expression",
+    "depth": "the most operators inside one another",
+    "train": "expressions to train on",
+    "test": "expressions to test on",
+    "features": "of tokens and states",
+    "batch": "expressions of a training step",
+    "steps": "training steps of each estimator and seed",
+    "learning_rate": "of all but the arc scores",
+    "scorer_rate": "the learning rate of the arc scores",
+}
 DRAWN = {"answers": "right answers in per cent", "arcs": "true arcs in per cent"}
 
 
@@ -32,8 +43,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3], help="default: 1 2 3")
     for field in fields(Setting):
         option, default = f"--{field.name.replace('_', '-')}", field.default
-        made.add_argument(option, type=type(default), default=default, help="default: %(default)s")
-    made.add_argument("--out", type=Path, default=Path("runs/latent-trees"), help="default: %(default)s")
+        made.add_argument(option, type=type(default), default=default, help=f"{HELP[field.name]}; default: %(default)s")
+    made.add_argument(
+        "--out", type=Path, default=Path("runs/latent-trees"), help="folder to write; default: %(default)s"
+    )
     return made
 
 
