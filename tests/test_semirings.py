@@ -472,3 +472,8 @@ def test_without_a_tree_values_are_minus_infinity_and_gradients_zero(system: Sys
     assert not any(np.isnan(leaf).any() for leaf in jax.tree.leaves(found))
     (gradient,) = pull(jax.tree.map(jnp.ones_like, found))
     assert not np.asarray(gradient).any()
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_maximum_with_nan_is_nan(place: int) -> None:
+    assert jnp.isnan(sd.MaxPlus().sum(jnp.zeros(3).at[place].set(jnp.nan), 0))

@@ -21,8 +21,8 @@ LARGE = 1 << 14
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def greatest(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:
-    """The greatest element along some axes; its derivative is that of the first among equals."""
-    return lax.reduce(a, jnp.array(-jnp.inf, a.dtype), lambda x, y: jnp.where(x > y, x, y), axes)
+    """The greatest element along some axes, NaN if there is one; its derivative is that of the first among equals."""
+    return lax.reduce(a, jnp.array(-jnp.inf, a.dtype), lambda x, y: jnp.where((x > y) | (x != x), x, y), axes)
 
 
 @greatest.defjvp
