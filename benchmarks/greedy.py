@@ -53,7 +53,7 @@ def main() -> None:
 def lines(words: list[int], sentences: int) -> Iterator[str]:
     """A row for each way: the share of best trees at each length."""
     columns = [shares(EVERY_WAY, random_scores(sentences, n)) for n in words]
-    yield f"`python -m benchmarks.greedy`: {sentences} sentences of each length. The other parser is MH_4 by arc scores."
+    yield f"`python -m benchmarks.greedy`: {sentences} sentences of each length. The other parser is MH_4."
     yield ""
     yield f"| best trees found | {' | '.join(f'n = {n}' for n in words)} |"
     yield f"|---|{'--:|' * len(words)}"
@@ -69,7 +69,7 @@ def long_lines(words: int, batch: int, rounds: int) -> Iterator[str]:
     taken = milliseconds(EVERY_WAY, made[1], rounds)
     rates = [f"{100 * float(found.optimal.mean()):.0f} %" for found in certified]
     yield f"{batch} sentences of {words} words, by the standard deviation of the scores of pairs: how often dual"
-    yield "decomposition proves a tree the best, and how far the scores of others lie below it, in the mean; milliseconds a"
+    yield "decomposition proves a tree the best, and how far others score below that, in the mean; milliseconds a"
     yield f"sentence at {STRENGTHS[1]}, {batch} side by side, medians of {rounds} runs, on {machine()}."
     yield ""
     yield f"| score below the best | {' | '.join(map(str, STRENGTHS))} | ms |"
