@@ -21,7 +21,6 @@ import structdep as sd
 from benchmarks.__main__ import machine
 from structdep import greedy
 from structdep.greedy.parts import parts
-from structdep.spanning import CertifiedTrees, dual_decomposition
 from structdep.spanning import all_trees as all_spanning_trees
 from structdep.trees import all_trees, heads_to_arcs
 from structdep_parser.files import write_whole
@@ -64,7 +63,7 @@ def lines(words: list[int], sentences: int) -> Iterator[str]:
 def long_lines(words: int, batch: int, rounds: int) -> Iterator[str]:
     """A row for each way: what its trees lack to the best ones, by the strength of pairs, and the time."""
     made = [planted_scores(batch, words, strength) for strength in STRENGTHS]
-    certified = [dual_decomposition(scores) for scores, _ in made]
+    certified = [greedy.dual_decomposition(scores) for scores, _ in made]
     columns = [gaps(EVERY_WAY, *both) for both in zip(made, certified, strict=True)]
     taken = milliseconds(EVERY_WAY, made[1], rounds)
     rates = [f"{100 * float(found.optimal.mean()):.0f} %" for found in certified]
@@ -123,7 +122,7 @@ def best_scores(scores: Tables) -> jax.Array:
     return totals.max(0)
 
 
-def gaps(ways: dict[str, Way], given: tuple[Tables, jax.Array], certified: CertifiedTrees) -> dict[str, float]:
+def gaps(ways: dict[str, Way], given: tuple[Tables, jax.Array], certified: greedy.CertifiedTrees) -> dict[str, float]:
     """How far the scores of each way's trees lie below those of trees that are proved the best, in the mean."""
     scores, other = given
     lengths = jnp.full(len(other), other.shape[1])

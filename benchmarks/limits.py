@@ -24,7 +24,7 @@ from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.steps import Step
 from structdep._lowering.plan import Plan, plan
 from structdep.batching import compiler_options
-from structdep.semirings.numerics import combine, exp, larger, window_maxima, window_sums
+from structdep.semirings import MaxPlus
 
 CELLS = (8, 16, 24, 16)
 """The product that the limits are measured with: the first axis is summed. Its values fit a core's cache."""
@@ -95,14 +95,6 @@ def usual(program: Callable[[], jax.Array], rounds: int = 9) -> float:
     return median(seconds(program) for _ in range(rounds))
 
 
-def _maximum(terms: jax.Array, axis: int) -> jax.Array:
-    return combine(larger, window_maxima(terms, axis))[0]
-
-
-def _sum(terms: jax.Array, axis: int) -> jax.Array:
-    return combine(jnp.add, window_sums(terms, axis))[0]
-
-
 def bandwidth(megabytes: int) -> float:
     """Bytes a second that are read and written where an array of this size is added to in a loop."""
     x = jnp.zeros(megabytes * 2**18)
@@ -113,9 +105,9 @@ def bandwidth(megabytes: int) -> float:
 def limits() -> dict[str, float]:
     """What this machine does in a second."""
     return {
-        "terms of a maximum": rate(jnp.add, _maximum),
-        "terms of a sum of products": rate(jnp.multiply, _sum),
-        "terms of a sum of exponentials": rate(lambda a, b: exp(a + b), _sum),
+        "terms of a maximum": rate(jnp.add, MaxPlus().sum),
+        "terms of a sum of products": rate(jnp.multiply, jnp.sum),
+        "terms of a sum of exponentials": rate(lambda a, b: jnp.exp(a + b), jnp.sum),
         "bytes, array of 1 MB": bandwidth(1),
         "bytes, array of 256 MB": bandwidth(256),
     }

@@ -149,11 +149,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--warm-start",
         action="store_true",
-        help="each begins with what a mst2-mean-field of its language and seed has learned, as in docs/accuracy.md",
+        help="start each from the weights of a mst2-mean-field of its language and seed, as in docs/accuracy.md",
     )
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
-    made.add_argument("--out", type=Path, metavar="DIR", help="for table4.md and table4.csv; default: that of runs")
-    made.add_argument("--collect", action="store_true", help="run nothing, take what is there")
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder of table4.md and table4.csv; default: --runs")
+    made.add_argument("--collect", action="store_true", help="train nothing; write the tables of finished runs")
     made.add_argument("--yes", action="store_true", help=f"train more than {ASKED} parsers without being asked")
     add_renamed(made, started="--warm-start")
     made.add_argument("options", nargs="*", metavar="-- OPTIONS", help="of structdep train")

@@ -1,57 +1,87 @@
 """Differentiable structured prediction of dependency trees: deduction systems, run as charts over semirings, in JAX."""
 
-from structdep import batching as batching
-from structdep import charts as charts
-from structdep import greedy as greedy
-from structdep import relaxations as relaxations
-from structdep import semirings as semirings
-from structdep import spanning as spanning
-from structdep import testing as testing
-from structdep import transitions as transitions
-from structdep import trees as trees
-from structdep._engines.choice import describe as describe
-from structdep._engines.choice import use_engine as use_engine
-from structdep._engines.cpu.library import export_checks as export_checks
-from structdep._engines.cpu.library import free_chart_memory as free_chart_memory
+from structdep import batching, charts, greedy, relaxations, semirings, spanning, testing, transitions, trees
+from structdep._engines.choice import describe, use_engine
+from structdep._engines.cpu.library import export_checks, free_chart_memory, set_chart_memory
 from structdep._engines.cpu.library import register as _register
-from structdep._engines.cpu.library import set_chart_memory as set_chart_memory
-from structdep._engines.xla.chart import chart_bytes as chart_bytes
-from structdep.deduction import DeductionSystem as DeductionSystem
-from structdep.deduction import Item as Item
-from structdep.deduction import Score as Score
-from structdep.deduction import arc as arc
-from structdep.deduction import either as either
-from structdep.deduction import indices as indices
-from structdep.deduction import n as n
-from structdep.inference import losses as losses
-from structdep.inference.constraints import Constraints as Constraints
-from structdep.inference.distribution import Labelled as Labelled
-from structdep.inference.distribution import TreeDistribution as TreeDistribution
-from structdep.inference.inside import inside as inside
-from structdep.inference.parsers import arc_eager as arc_eager
-from structdep.inference.parsers import arc_hybrid as arc_hybrid
-from structdep.inference.parsers import arc_standard as arc_standard
-from structdep.inference.parsers import eisner as eisner
-from structdep.inference.parsers import mhk as mhk
-from structdep.inference.parsers import one_endpoint_crossing as one_endpoint_crossing
-from structdep.inference.queries import argmax as argmax
-from structdep.inference.queries import best_labels as best_labels
-from structdep.inference.queries import marginals as marginals
-from structdep.inference.queries import nearest_tree as nearest_tree
-from structdep.inference.queries import sample as sample
-from structdep.semirings import CostAugmented as CostAugmented
-from structdep.semirings import Counting as Counting
-from structdep.semirings import Entropy as Entropy
-from structdep.semirings import Expectation as Expectation
-from structdep.semirings import KBest as KBest
-from structdep.semirings import LogSum as LogSum
-from structdep.semirings import MaxPlus as MaxPlus
-from structdep.semirings import Pair as Pair
-from structdep.semirings import Sample as Sample
-from structdep.semirings import Semiring as Semiring
-from structdep.semirings import SingleRoot as SingleRoot
-from structdep.semirings import semiring as semiring
-from structdep.trees import conversions as conversions
-from structdep.trees import pseudo_projective as pseudo_projective
+from structdep._engines.xla.chart import chart_bytes
+from structdep.deduction import DeductionSystem, Item, Score, arc, either, indices, n
+from structdep.inference import losses
+from structdep.inference.constraints import Constraints
+from structdep.inference.distribution import Labelled, TreeDistribution
+from structdep.inference.inside import inside
+from structdep.inference.parsers import arc_eager, arc_hybrid, arc_standard, eisner, mhk, one_endpoint_crossing
+from structdep.inference.queries import argmax, best_labels, marginals, nearest_tree, sample
+from structdep.semirings import (
+    CostAugmented,
+    Counting,
+    Entropy,
+    Expectation,
+    KBest,
+    LogSum,
+    MaxPlus,
+    Pair,
+    Sample,
+    Semiring,
+    SingleRoot,
+    semiring,
+)
+from structdep.trees import conversions, pseudo_projective
+
+__all__ = [
+    "Constraints",
+    "CostAugmented",
+    "Counting",
+    "DeductionSystem",
+    "Entropy",
+    "Expectation",
+    "Item",
+    "KBest",
+    "Labelled",
+    "LogSum",
+    "MaxPlus",
+    "Pair",
+    "Sample",
+    "Score",
+    "Semiring",
+    "SingleRoot",
+    "TreeDistribution",
+    "arc",
+    "arc_eager",
+    "arc_hybrid",
+    "arc_standard",
+    "argmax",
+    "batching",
+    "best_labels",
+    "chart_bytes",
+    "charts",
+    "conversions",
+    "describe",
+    "eisner",
+    "either",
+    "export_checks",
+    "free_chart_memory",
+    "greedy",
+    "indices",
+    "inside",
+    "losses",
+    "marginals",
+    "mhk",
+    "n",
+    "nearest_tree",
+    "one_endpoint_crossing",
+    "pseudo_projective",
+    "relaxations",
+    "sample",
+    "semiring",
+    "semirings",
+    "set_chart_memory",
+    "spanning",
+    "testing",
+    "transitions",
+    "trees",
+    "use_engine",
+]
+
 
 _register()

@@ -72,7 +72,7 @@ def test_k_best_constraints_roots_and_least_risk(parser: sp.Parser) -> None:
     assert roots.heads.tolist() == [0, 0, 0]
     (none,) = parser.parse([WORDS[2]], constraints=[[0, 0, 0]])
     assert none.trees == ()
-    with pytest.raises(ValueError, match="HEAD is 0 in 3 words, and in one of a tree with a single root"):
+    with pytest.raises(ValueError, match="HEAD is 0 in 3 words, but a tree with a single root has one such word"):
         _ = none.heads
     assert is_tree(parser.parse([WORDS[2]], decode="mbr")[0].heads)
 

@@ -37,6 +37,11 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         TypeError,
         "ndarray is no class of trees: give a system from structdep.charts",
     ),
+    "a constructor for a system": (
+        lambda: sd.argmax(sd.charts.arc_hybrid, ARCS),  # type: ignore[arg-type]
+        TypeError,
+        r"arc_hybrid is no class of trees: call it: structdep.charts.arc_hybrid\(\)",
+    ),
     "no square": (
         lambda: inside(ARCS[..., :3]),
         ValueError,

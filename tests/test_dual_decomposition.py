@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import structdep as sd
 from structdep import greedy
-from structdep.spanning import all_trees, dual_decomposition
+from structdep.greedy import dual_decomposition
+from structdep.spanning import all_trees
 from structdep.trees import all_trees as every_tree
 from structdep.trees import check_trees
 

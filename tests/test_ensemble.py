@@ -42,8 +42,8 @@ def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentenc
     arcs = [jnp.stack([own[place]["arc"] for place in range(len(few))]) for own in tables]
     everything, lengths = sd.spanning.all_trees(), jnp.array([len(sentence) for sentence in few])
     if by == "marginals":
-        arcs = [sd.marginals(everything, own, lengths) for own in arcs]
-    best = sd.inside(everything, arcs[0] + arcs[1], lengths)
+        arcs = [sd.marginals(everything, own, lengths, semiring=sd.SingleRoot(sd.LogSum)) for own in arcs]
+    best = sd.inside(everything, arcs[0] + arcs[1], lengths, sd.SingleRoot(sd.MaxPlus))
     for place, heads in enumerate(together.heads):
         summed, words = np.asarray(arcs[0] + arcs[1])[place], np.arange(1, len(heads) + 1)
         assert summed[heads, words].sum() == pytest.approx(float(best[place]), abs=1e-3)

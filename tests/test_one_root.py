@@ -15,6 +15,7 @@ from ud_rules import check_accepted
 
 import structdep as sd
 from structdep.trees import is_tree
+from structdep_parser.arrays import named
 from structdep_parser.cli import ensemble, parse
 from structdep_parser.cli import train as train_command
 from structdep_parser.config import Config
@@ -66,7 +67,7 @@ def with_roots_everywhere(model: TrainedModel) -> TrainedModel:
     weights = model.weights
     biaffine = weights["labeler"]["biaffine"]["weights"]
     biaffine[...] = biaffine[...].at[:, -1, -1].add(jnp.where(names, 1e3, 0))
-    return replace(model, weights=weights)
+    return replace(model, arrays=named(weights))
 
 
 slow = pytest.mark.slow
@@ -136,7 +137,7 @@ def test_vocabularies_without_what_fits(only: str, sentences: list[Sentence], tm
     }
     old = replace(model.vocabulary, deprels=("_", only) if only != "_" else ("_", "x"))
     weights = random_model(TINY, [replace(s, deprels=("a", "root") + ("a",) * (len(s) - 2)) for s in sentences]).weights
-    for own in (model, TrainedModel(TINY, old, weights)):
+    for own in (model, TrainedModel(TINY, old, named(weights))):
         own.save(tmp_path)
         parsed([tmp_path], KNOWN.encode())
 
@@ -146,7 +147,7 @@ def test_several_roots_where_they_are_asked_for(sentences: list[Sentence], tmp_p
     model = random_model(replace(TINY, parser="mst", single_root=False), sentences)
     arcs = model.weights["scorer"]["biaffines"][0]["weights"]
     arcs[...] = jnp.zeros_like(arcs[...])
-    model.save(tmp_path)
+    replace(model, arrays=named(model.weights)).save(tmp_path)
     sink = io.BytesIO()
     assert parse.main([str(tmp_path)], io.BytesIO(as_bytes(sentences)), sink) == 0
     assert any((s.heads == 0).sum() > 1 for s in stream(io.BytesIO(sink.getvalue()), "out"))

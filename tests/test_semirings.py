@@ -286,7 +286,7 @@ def test_among_ties_each_of_the_k_best_is_one_whole_tree_and_all_differ(system: 
 
 
 def test_among_ties_each_of_the_k_best_values_has_a_derivative_of_its_own() -> None:
-    slopes = jax.jacobian(lambda x: jnp.stack(sd.KBest(4).fold(lambda: [([(x,)], 1)])))(jnp.zeros(4))
+    slopes = jax.jacobian(lambda x: jnp.stack(sd.KBest(4).fold([([(x,)], 1)])))(jnp.zeros(4))
     assert (np.sort(slopes, axis=0)[-1] == 1).all() and slopes.sum() == 4
 
 
@@ -472,3 +472,8 @@ def test_without_a_tree_values_are_minus_infinity_and_gradients_zero(system: Sys
     assert not any(np.isnan(leaf).any() for leaf in jax.tree.leaves(found))
     (gradient,) = pull(jax.tree.map(jnp.ones_like, found))
     assert not np.asarray(gradient).any()
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_maximum_with_nan_is_nan(place: int) -> None:
+    assert jnp.isnan(sd.MaxPlus().sum(jnp.zeros(3).at[place].set(jnp.nan), 0))

@@ -1,4 +1,4 @@
-"""Members of a group that are computed one after the other give what they give side by side."""
+"""Items that are computed in one group, some of whose products they lack, have the values of groups of their own."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import structdep as sd
-from structdep._engines.xla import steps
 from structdep._engines.xla.filling import make_steps
 from structdep._lowering import groups
 from structdep._lowering.plan import plan
@@ -48,36 +47,35 @@ QUERIES: dict[str, Callable[[DeductionSystem, Any], Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_group(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All states in one group, whatever their products: those that they lack are of nothing."""
-    monkeypatch.setattr(groups, "PADDING", 1.0)
+@pytest.fixture
+def padding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
+    """Sets how much work in products of nothing groups may have."""
+
+    def set_padding(part: float) -> None:
+        monkeypatch.setattr(groups, "PADDING", part)
+        plan.cache_clear()
+        jax.clear_caches()
+
+    yield set_padding
     plan.cache_clear()
-    yield
-    plan.cache_clear()
+    jax.clear_caches()
 
 
-def test_products_by_form() -> None:
-    """All states have a product of two items and one of an axiom; D has more, of which two are alike."""
+def test_members_that_have_each_product(padding: Callable[[float], None]) -> None:
+    """All states have a product of two items and one of an axiom; D has more."""
+    padding(1.0)
     made = plan(SYSTEM, frozenset({"arc"}))
     layout = made.layout(5)
     (step,) = (step for step in make_steps(made, layout, made.blocks(5)[-1]) if step.members == 3)
-    assert sorted(map(len, step.having)) == [1, 1, 1, 3, 3]
-    assert sorted((own.members, summed) for own in step.by_form for _, summed in own.products) == [
-        *((1, 0), (2, 1), (3, 0), (3, 1))
-    ]
-    items = [view for own in step.by_form for view in own.views if view.key in made.charts]
-    assert not any(made.nothing[view.key[1]] in view.rows for view in items)
+    assert sorted(map(len, step.owners)) == [1, 1, 1, 3, 3]
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_members_in_turn(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_in_one_group_or_several(query: str, padding: Callable[[float], None]) -> None:
     found = []
-    for cells in (0, 1 << 30):
-        monkeypatch.setattr(steps, "IN_TURN", {"cpu": cells})
-        jax.clear_caches()
+    for part in (0.0, 1.0):
+        padding(part)
         found.append(jax.tree.leaves(QUERIES[query](SYSTEM, ARCS)))
-    jax.clear_caches()
-    for in_turn, side_by_side in zip(*found, strict=True):
-        assert np.isfinite(side_by_side).all()
-        np.testing.assert_allclose(in_turn, side_by_side, atol=1e-5)
+    for several, one in zip(*found, strict=True):
+        assert np.isfinite(one).all()
+        np.testing.assert_allclose(several, one, atol=1e-5)

@@ -10,6 +10,7 @@ import numpy as np
 from flax import nnx
 from rich.console import Console
 
+from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.data.batches import Batch, batches
 from structdep_parser.data.demo_treebank import write_demo_treebank
@@ -73,7 +74,7 @@ def random_model(config: Config, sentences: list[Sentence], seed: int = 1) -> Tr
     vocabulary, rng = Vocabulary.of(sentences, 1), np.random.default_rng(seed)
     shapes = nnx.state(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))
     weights = jax.tree.map(lambda leaf: jnp.asarray(0.3 * rng.normal(size=leaf.shape), leaf.dtype), shapes)
-    return TrainedModel(config, vocabulary, weights)
+    return TrainedModel(config, vocabulary, named(weights))
 
 
 def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tuple[int, dict[str, jax.Array]]]:
@@ -81,7 +82,7 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
 
     @jax.jit
     def scored(batch: Batch) -> dict[str, jax.Array]:
-        made = nnx.merge(model.graph, model.weights)
+        made = model.merged(model.arrays)
         return made.scorer(made.encoder(batch), batch.lengths)
 
     for batch in batches(sentences, model.vocabulary, shapes=[ladder()[1]]):

@@ -77,8 +77,8 @@ class Parsed:
     def problem(self) -> str:
         """Why there is no tree."""
         roots = int((self.sentence.heads == 0).sum())
-        why = f": HEAD is 0 in {roots} words, and in one of a tree with a single root" if roots > 1 else ""
-        return f"{self.sentence.where}: no tree has the heads it comes with{why}"
+        why = f": HEAD is 0 in {roots} words, but a tree with a single root has one such word" if roots > 1 else ""
+        return f"{self.sentence.where}: no tree has the heads of the input{why}"
 
     def to_conllu(self) -> str:
         """The sentence as CoNLL-U, once for each tree, with all other columns and comments as they were."""
@@ -108,7 +108,7 @@ class Parser:
         models: by name.
         memory: GiB that the charts of a batch may take; a sentence that would take more is parsed by a cheaper exact
             system with the same scores.
-        warn: is told where the trees are not those of the parser's own system; default: `warnings.warn`.
+        warn: called with a message if the trees are not those of the parser's own system; default: `warnings.warn`.
     """
 
     def __init__(

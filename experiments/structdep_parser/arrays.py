@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def read_arrays(path: Path, like: Any) -> Any:
     return filled(like, arrays, path)
 
 
-def filled(like: Any, arrays: dict[str, NDArray[Any]], path: Path) -> Any:
+def filled(like: Any, arrays: Mapping[str, Any], path: Path | str) -> Any:
     """A tree with these arrays, which have to be those of `like`; else ValueError."""
 
     def array(name: Any, leaf: Any) -> jax.Array:

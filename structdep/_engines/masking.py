@@ -46,15 +46,15 @@ def without_inf(table: jax.Array) -> jax.Array:
     return jnp.where(jnp.isposinf(table), jnp.nan, table)
 
 
-def is_sound(tables: Any) -> jax.Array:
+def is_valid(tables: Any) -> jax.Array:
     """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
     return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
 
 
-def nan_unless(sound: jax.Array, value: Any) -> Any:
-    """The values `[batch, ..]`, NaN in sentences that are not sound."""
+def nan_unless(valid: jax.Array, value: Any) -> Any:
+    """The values `[batch, ..]`, NaN in sentences that are not valid."""
 
     def of_leaf(leaf: jax.Array) -> jax.Array:
-        return jnp.where(sound.reshape(sound.shape + (1,) * (leaf.ndim - 1)), leaf, jnp.nan)
+        return jnp.where(valid.reshape(valid.shape + (1,) * (leaf.ndim - 1)), leaf, jnp.nan)
 
     return jax.tree.map(of_leaf, value)

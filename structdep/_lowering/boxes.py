@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from structdep._lowering.rewriting import Fold, Term
+from structdep._lowering.unfolding import Fold, Term
 from structdep.deduction import Atom, Position
 
 

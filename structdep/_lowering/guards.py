@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from structdep._lowering.rewriting import Fold, Term
+from structdep._lowering.unfolding import Fold, Term
 from structdep.deduction import NODE, Atom, Item, Position, Score
 
 Symbols = Collection[Item | Score]

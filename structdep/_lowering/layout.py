@@ -5,7 +5,7 @@ offsets counted from there) or its right end (side "R"). What is read at its own
 but needs one width at a time (side "="). Nodes stand on a circle: from the right end on, the positions outside a span
 follow each other up to its left end. At width w, all items of a rule are then boxes of these arrays whose corners are
 affine in w: a `View`.
-Axes of an array: the items of a family, the width, the other positions, the anchoring end, then the batch (and the
+Axes of an array: the items of a store, the width, the other positions, the anchoring end, then the batch (and the
 semiring's own axes).
 """
 
@@ -24,15 +24,19 @@ SIDES = "=LR"
 """Where charts are anchored: at the left or the right end of spans; "=" at the left, for reads at their own width."""
 
 ROWS = ""
-"""The name of the axis of rows: the items of a family that are computed together."""
+"""The name of the axis of rows: the items of a store that are computed together."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths."""
+    """Sizes of the arrays for sentences with nodes 0..widest, where blocks are of at most `block` + 1 widths.
+
+    With `batch`, the size of the batch, grids have the anchoring end and the batch as one axis.
+    """
 
     widest: int
     block: int
+    batch: int = 1
 
     @property
     def nodes(self) -> int:
@@ -124,18 +128,18 @@ class Grid:
             return self.rows
         if self._outside(name):
             return self.layout.nodes - self.lo + 1
-        return self.layout.nodes - self.lo if name == self.start else self.hi + 1
+        return (self.layout.nodes - self.lo) * self.layout.batch if name == self.start else self.hi + 1
 
     def _outside(self, name: str) -> bool:
         """Whether a position lies outside of the conclusion's span."""
         return self.conclusion.is_exterior and name == self.conclusion.positions[-1].name
 
-    def item(self, side: str, atom: Atom, family: str, rows: Sequence[int]) -> View:
-        """Items at these positions, stored at this side in these rows of their family, as a box over this grid."""
+    def item(self, side: str, atom: Atom, store: str, rows: Sequence[int]) -> View:
+        """Items at these positions, stored at this side in these rows of their store, as a box over this grid."""
         placed = list(zip(atom.positions, outsides(atom), strict=True))
         other = atom.ends[0 if side == "R" else 1]
         inner = [pair for m, pair in enumerate(placed) if m not in atom.ends]
-        return self._box((side, family), side, [placed[other], *inner], rows)
+        return self._box((side, store), side, [placed[other], *inner], rows)
 
     def score(self, atoms: Sequence[Atom]) -> View:
         """Scores at the same positions, in one order or another, as a box over this grid."""
@@ -159,7 +163,8 @@ class Grid:
         several = len(set(rows)) > 1
         dims = [Dim(min(rows), 0, len(rows) if several else 1, self.axes.index(ROWS) if several else None)]
         dims += [self._dim(side, *pair) for pair in others]
-        dims.append(Dim(0, int(side == "R"), self.size(self.start), self.axes.index(self.start)))
+        slope = self.layout.batch if side == "R" else 0
+        dims.append(Dim(0, slope, self.size(self.start), self.axes.index(self.start)))
         return View(key, tuple(dims), len(self.axes), tuple(rows))
 
     def _dim(self, side: str, position: Position, outside: bool) -> Dim:

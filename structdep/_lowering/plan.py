@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from structdep._lowering import guards, rewriting
+from structdep._lowering import guards
 from structdep._lowering.boxes import are_boxed
-from structdep._lowering.groups import Families, Group, find_families, find_groups, is_nothing, state_class
+from structdep._lowering.groups import Group, Stores, find_groups, find_stores, is_nothing, state_class
 from structdep._lowering.layout import Layout, exposed, sides
-from structdep._lowering.rewriting import Fold
+from structdep._lowering.rewriting import absorb, share
+from structdep._lowering.unfolding import Fold, join, unfold
 from structdep._once import once
 from structdep.deduction import NODE, Atom, DeductionSystem, Item, Score, widths
 
@@ -34,7 +35,7 @@ class Plan:
     """What the engine runs: `groups` in order, then `goal`.
 
     `items` are the stored items before rewriting, for the traceback; `least` says from which width on each item has
-    values, `stored` at which sides of its span it is stored ("=" if only items of its own span read it), `families` and
+    values, `stored` at which sides of its span it is stored ("=" if only items of its own span read it), `stores` and
     `rows` in which array, and in which row.
     """
 
@@ -44,7 +45,7 @@ class Plan:
     groups: tuple[Group, ...]
     goal: Fold
     stored: dict[Item | Score, str]
-    families: dict[Item | Score, str]
+    stores: dict[Item | Score, str]
     rows: dict[Item | Score, int]
     least: dict[Item | Score, int]
 
@@ -52,11 +53,11 @@ class Plan:
     def charts(self) -> dict[tuple[str, str], Atom]:
         """The charts to keep, with one of their items."""
         atoms = [group.conclusion for group in self.groups] + [*self.system.axioms]
-        return {(side, self.families[atom.symbol]): atom for atom in atoms for side in self.stored[atom.symbol]}
+        return {(side, self.stores[atom.symbol]): atom for atom in atoms for side in self.stored[atom.symbol]}
 
     @cached_property
     def across(self) -> frozenset[str]:
-        """The families of items that have a position outside of them which is not outside of what is made from them."""
+        """The stores of items that have a position outside of them which is not outside of what is made from them."""
         slots = [(group.conclusion, slot) for group in self.groups for term in group.terms for slot in term]
         return frozenset(
             self.places(slot)[0]
@@ -66,8 +67,8 @@ class Plan:
 
     def shape(self, key: tuple[str, str], layout: Layout) -> tuple[int, ...]:
         """The shape of a chart, without rows, and without the batch if that is an axis of its own."""
-        side, family = key
-        return layout.shape(side, self.charts[key], family in self.across)
+        side, store = key
+        return layout.shape(side, self.charts[key], store in self.across)
 
     @cached_property
     def is_guarded(self) -> bool:
@@ -82,20 +83,20 @@ class Plan:
 
     @cached_property
     def sizes(self) -> Counter[str]:
-        """How many rows each family has: the last is of nothing, where a product needs it."""
+        """How many rows each store has: the last is of nothing, where a product needs it."""
         slots = [slot for group in self.groups for term in group.terms for slot in term]
         padded = {self.places(slot)[0] for slot in slots if any(map(is_nothing, slot))}
         return self.nothing + Counter(padded)
 
     def places(self, slot: Sequence[Atom]) -> tuple[str, list[int]]:
-        """The family of some items, and their rows."""
-        family = next(self.families[atom.symbol] for atom in slot if not is_nothing(atom))
-        return family, [self.nothing[family] if is_nothing(atom) else self.rows[atom.symbol] for atom in slot]
+        """The store of some items, and their rows."""
+        store = next(self.stores[atom.symbol] for atom in slot if not is_nothing(atom))
+        return store, [self.nothing[store] if is_nothing(atom) else self.rows[atom.symbol] for atom in slot]
 
     @cached_property
     def nothing(self) -> Counter[str]:
-        """The row of nothing in each family."""
-        return Counter(self.families[symbol] for symbol in self.rows)
+        """The row of nothing in each store."""
+        return Counter(self.stores[symbol] for symbol in self.rows)
 
     def layout(self, widest: int) -> Layout:
         return Layout(widest, max((block.hi - block.lo for block in self.blocks(widest)), default=0))
@@ -152,23 +153,23 @@ def split(lo: int, hi: int, axes: int, most: int) -> tuple[tuple[int, int], ...]
 @once(maxsize=256)
 def plan(system: DeductionSystem, present: frozenset[str] | Collection[str]) -> Plan:
     """The plan of a system when the scores `present` are given."""
-    items = rewriting.unfold(system, present)
+    items = unfold(system, present)
     goals = [fold for fold in items if not fold.conclusion.span[0].is_variable]
     last = Fold(Atom(Item("goal"), ()), goals[0].terms if goals else ((system.goal,),))
     *stored, goal = guards.guard([*(fold for fold in items if fold not in goals), last], system.axioms)
-    folds = rewriting.share(rewriting.absorb(rewriting.join(stored)))
+    folds = share(absorb(join(stored)))
     steps = [step for fold in folds for step in fold.steps]
     of_items = widths.least_widths(system.axioms, steps)
     least = {fold.conclusion.symbol: min(widths.least_width(*step, of_items) for step in fold.steps) for fold in folds}
     at = find_sides(folds, [*system.axioms, *(atom for term in goal.terms for atom in term if atom.is_item)])
-    families = find_families(folds, system.axioms, widths.before(system.axioms, steps), at)
-    groups = find_groups(folds, families)
-    rows = find_rows([fold.conclusion.symbol for g in groups for fold in g.folds], families)
-    return Plan(system, frozenset(present), tuple(stored), groups, goal, at, families, rows, least)
+    stores = find_stores(folds, system.axioms, widths.before(system.axioms, steps), at)
+    groups = find_groups(folds, stores)
+    rows = find_rows([fold.conclusion.symbol for g in groups for fold in g.folds], stores)
+    return Plan(system, frozenset(present), tuple(stored), groups, goal, at, stores, rows, least)
 
 
 def find_sides(folds: Iterable[Fold], lasting: Collection[Atom]) -> dict[Item | Score, str]:
-    """At which sides each item is stored: where wider ones read any that has its family's name.
+    """At which sides each item is stored: where wider ones read any that has its store's name.
 
     Items that nothing wider reads are stored at no side, unless they are `lasting`: then at the left.
     """
@@ -183,11 +184,11 @@ def find_sides(folds: Iterable[Fold], lasting: Collection[Atom]) -> dict[Item | 
     return {s: "".join(sorted(read[state_class(s)])) or ("L" if state_class(s) in lasts else "=") for s in symbols}
 
 
-def find_rows(made: Iterable[Item | Score], families: Families) -> dict[Item | Score, int]:
-    """In each family the items stand in the order in which they are made."""
+def find_rows(made: Iterable[Item | Score], stores: Stores) -> dict[Item | Score, int]:
+    """In each store the items stand in the order in which they are made."""
     rows: dict[Item | Score, int] = {}
     sizes: Counter[str] = Counter()
-    for symbol in dict.fromkeys((*made, *families)):
-        rows[symbol] = sizes[families[symbol]]
-        sizes[families[symbol]] += 1
+    for symbol in dict.fromkeys((*made, *stores)):
+        rows[symbol] = sizes[stores[symbol]]
+        sizes[stores[symbol]] += 1
     return rows

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from structdep._engines import xla
-from structdep._engines.masking import is_sound, nan_unless
+from structdep._engines.masking import is_valid, nan_unless
 from structdep._engines.query import Arguments, Query, Request
 from structdep._engines.xla.chart import Fill
 from structdep.greedy.parsers import parse
@@ -64,7 +64,7 @@ def run_greedily(system: GreedyTrees, request: Request, arguments: Arguments, fi
     heads = parse(sought, tuned, system.beam, system.swaps, system.single_root)
 
     def value_of(tables: dict[str, Any]) -> jax.Array:
-        return nan_unless(is_sound(tables), Parts.of(tables, lengths).score(heads))
+        return nan_unless(is_valid(tables), Parts.of(tables, lengths).score(heads))
 
     if request.query is Query.VALUE:
         return value_of(tables), {}

@@ -4,18 +4,12 @@ Each function takes a system from `structdep.charts` or `structdep.spanning.all_
 `[*batch, n+1, n+1]` and `lengths`, as `structdep.argmax` does.
 """
 
-from structdep.relaxations.losses import perturbed_loss as perturbed_loss
-from structdep.relaxations.losses import sparsemap_loss as sparsemap_loss
-from structdep.relaxations.marginals import marginals as marginals
-from structdep.relaxations.marginals import stochastic_softmax as stochastic_softmax
-from structdep.relaxations.perturbed import perturbed as perturbed
-from structdep.relaxations.score_function import score_function as score_function
-from structdep.relaxations.sparsemap import SparseMap as SparseMap
-from structdep.relaxations.sparsemap import sparsemap as sparsemap
-from structdep.relaxations.straight_through import blackbox as blackbox
-from structdep.relaxations.straight_through import implicit_mle as implicit_mle
-from structdep.relaxations.straight_through import spigot as spigot
-from structdep.relaxations.straight_through import straight_through as straight_through
+from structdep.relaxations.losses import perturbed_loss, sparsemap_loss
+from structdep.relaxations.marginals import marginals, stochastic_softmax
+from structdep.relaxations.perturbed import perturbed
+from structdep.relaxations.score_function import score_function
+from structdep.relaxations.sparsemap import SparseMap, sparsemap
+from structdep.relaxations.straight_through import blackbox, implicit_mle, spigot, straight_through
 
 __all__ = [
     "SparseMap",

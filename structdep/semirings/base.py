@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
 
-from structdep.semirings.numerics import Stage, at_once, sum_to
+from structdep.semirings.reductions import total
 
 Value = Any
 """An array, or a pytree of arrays, of semiring values: chart axes first, the semiring's own axes last."""
 
 Product = tuple[Sequence[Value], int]
 """Factors over one grid (an axis of size 1 where a factor is constant), and how many leading axes are summed."""
-
-Reader = Callable[[], Sequence[Product]]
-"""Reads the products from where they are stored."""
 
 T = TypeVar("T")
 
@@ -46,8 +43,8 @@ class Semiring:
 
     The laws: `sum` is associative and commutative with identity `zero`; `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. Values are arrays or pytrees of arrays: chart axes first, then the
-    semiring's own axes. `fold`, `pullback`, `weights` and `separable` are for speed alone: results must be those of
-    `sum` and `times`.
+    semiring's own axes. `fold`, `pullback` and `weights` are for speed alone: results must be those of `sum` and
+    `times`.
 
     A semiring without a `times` of its own is `additive`: values are numbers, and the derivative of a value counts uses
     of scores. In others derivatives are those of the operations. For second derivatives those of `sum` must be finite,
@@ -84,8 +81,6 @@ class Semiring:
 
     idempotent: ClassVar[bool] = False
     additive: ClassVar[bool] = True
-    separable: ClassVar[bool] = False
-    """Whether `weights` looks at each product by itself, beside the fold's value."""
     zero: ClassVar[Any] = -jnp.inf
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -145,31 +140,25 @@ class Semiring:
         stacked = jax.tree.map(lambda *leaves: jnp.stack(jnp.broadcast_arrays(*leaves)), *values)
         return values[0] if len(values) == 1 else self.sum(stacked, 0)
 
-    def fold(self, read: Reader, stage: Stage = at_once) -> Value:
+    def fold(self, products: Sequence[Product]) -> Value:
         """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
-        return self.plus([self._product(factors, summed) for factors, summed in read()])
+        return self.plus([self._product(factors, summed) for factors, summed in products])
 
-    def pullback(self, read: Reader, value: Value, cotangent: Value, stage: Stage = at_once) -> list[list[Value]]:
+    def pullback(self, products: Sequence[Product], value: Value, cotangent: Value) -> list[list[Value]]:
         """Cotangents of the factors of a fold with this `value`; additive products share theirs among the factors."""
         if not self.additive:
-            return self._pullback(read, cotangent)
-        shapes = [[factor.shape for factor in factors] for factors, _ in jax.eval_shape(read)]
+            return self._pullback(products, cotangent)
+        terms = [(reduce(self.times, factors), summed) for factors, summed in products]
+        full = [jnp.broadcast_to(term, (*term.shape[:summed], *value.shape)) for term, summed in terms]
+        of_terms = [weight * cotangent for weight in self.weights(full, [summed for _, summed in terms], value)]
+        return [
+            [_sum_to(own, factor.shape) for factor in factors]
+            for own, (factors, _) in zip(of_terms, products, strict=True)
+        ]
 
-        def cotangents() -> list[jax.Array]:
-            products = [(reduce(self.times, factors), summed) for factors, summed in read()]
-            full = [jnp.broadcast_to(product, (*product.shape[:summed], *value.shape)) for product, summed in products]
-            return [weight * cotangent for weight in self.weights(full, [summed for _, summed in products], value)]
-
-        wanted = [(array, shape) for array, own in zip(stage(cotangents), shapes, strict=True) for shape in own]
-        sums = iter(sum_to([array for array, _ in wanted], [shape for _, shape in wanted], stage))
-        return [[next(sums) for _ in own] for own in shapes]
-
-    def _pullback(self, read: Reader, cotangent: Value) -> list[list[Value]]:
-        products = read()
-
+    def _pullback(self, products: Sequence[Product], cotangent: Value) -> list[list[Value]]:
         def again(factors: Sequence[Sequence[Value]]) -> Value:
-            read = [(own, summed) for own, (_, summed) in zip(factors, products, strict=True)]
-            value = Semiring.fold(self, lambda: read)
+            value = Semiring.fold(self, [(own, summed) for own, (_, summed) in zip(factors, products, strict=True)])
             return jax.tree.map(lambda leaf, like: jnp.broadcast_to(leaf, like.shape), value, cotangent)
 
         (pulled,) = jax.vjp(again, [list(factors) for factors, _ in products])[1](cotangent)
@@ -200,6 +189,12 @@ class Semiring:
             if not does
         ]
         return inner, outer
+
+
+def _sum_to(array: jax.Array, shape: Sequence[int]) -> jax.Array:
+    """The array summed along the axes where its shape is to be 1."""
+    axes = tuple(axis for axis, size in enumerate(shape) if size < array.shape[axis])
+    return total(array, axes).reshape(shape)
 
 
 def instance(semiring: Semiring | type[Semiring]) -> Semiring:

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 
 from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.log_sum import LogSum
-from structdep.semirings.numerics import exp
 
 
 class Entropies(NamedTuple):
@@ -50,5 +49,5 @@ class Entropy(Semiring):
         possible = ~jnp.isneginf(a.log_partition)
         top = jnp.expand_dims(jnp.where(jnp.isneginf(total), 0, total), axis)
         surprise = jnp.where(possible, top - jnp.where(possible, a.log_partition, 0), 0)
-        weights = jnp.where(possible, exp(-surprise), 0)
+        weights = jnp.where(possible, jnp.exp(-surprise), 0)
         return Entropies(total, jnp.sum(weights * (a.entropy + surprise), axis))

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.log_sum import LogSum
-from structdep.semirings.numerics import exp
 
 
 class Moments(NamedTuple):
@@ -75,7 +74,7 @@ class Expectation(Semiring):
     def sum(self, a: Moments, axis: int | tuple[int, ...]) -> Moments:
         total = LogSum().sum(a.log_partition, axis)
         top = jnp.where(jnp.isneginf(total), 0, total)
-        weights = exp(a.log_partition - jnp.expand_dims(top, axis))
+        weights = jnp.exp(a.log_partition - jnp.expand_dims(top, axis))
         mean = jnp.sum(weights * a.mean, axis)
         spread = a.variance + (a.mean - jnp.expand_dims(mean, axis)) ** 2
         return Moments(total, mean, jnp.sum(weights * spread, axis))

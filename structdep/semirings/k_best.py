@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from functools import partial, reduce
+from functools import reduce
 from itertools import product
 from operator import index
 from typing import Any, final
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from structdep.semirings.base import Reader, Semiring, semiring
-from structdep.semirings.numerics import Stage, apart, at_once, larger, smaller
+from structdep.semirings.base import Product, Semiring, semiring
+from structdep.semirings.reductions import stored
 
 Ranked = tuple[jax.Array, ...]
 """The best value, the second best, ..; no more than there can be."""
+
+WINDOW = 4
+"""Rows that are reduced together: XLA makes vector code of such short loops."""
 
 
 @final
@@ -81,33 +85,28 @@ class KBest(Semiring):
     def _filled(self, value: Ranked) -> Ranked:
         return (*value, *(jnp.full_like(value[0], -jnp.inf) for _ in range(self.k - len(value))))
 
-    def fold(self, read: Reader, stage: Stage = at_once) -> Ranked:
+    def fold(self, products: Sequence[Product]) -> Ranked:
         """By networks that order lists: fast, but derivatives of them take long to compile."""
-        totals = [self._total(*one) for one in read()]
-        return self._filled(apart(lambda: reduce(self._merge, totals)))
+        return self._filled(reduce(self._merge, [self._total(*one) for one in products]))
 
     def _total(self, factors: Sequence[Ranked], summed: int) -> Ranked:
-        """The sum of a product over its leading axes."""
+        """The sum of a product over its leading axes: the best of each window of rows, then of all windows."""
         inner, outer = self._split(factors, summed)
         if not inner:
-            return apart(lambda: reduce(self._sums, outer))
-        rows = apart(lambda: tuple(x.reshape(-1, *x.shape[summed:]) for x in reduce(self._sums, inner)))
-        while len(rows[0]) > 1:
-            rows = apart(partial(self._halve, rows))
-        return apart(lambda: reduce(self._sums, [tuple(x[0] for x in rows), *outer]))
+            return reduce(self._sums, outer)
+        rows = tuple(x.reshape(-1, *x.shape[summed:]) for x in self._filled(reduce(self._sums, inner)))
+        windows = self._reduced(tuple(map(_windows, stored(rows))), 1)
+        return reduce(self._sums, [self._reduced(stored(windows), 0), *outer])
+
+    def _reduced(self, rows: Ranked, axis: int) -> Ranked:
+        """The best along an axis."""
+        zeros = [jnp.array(-jnp.inf, x.dtype) for x in rows]
+        return tuple(lax.reduce(rows, tuple(zeros), lambda a, b: self._merge(tuple(a), tuple(b)), (axis,)))
 
     def _sums(self, a: Ranked, b: Ranked) -> Ranked:
         """What `times` gives."""
         rows = [tuple(x + y for y in b[: self.k // i]) for i, x in enumerate(a, start=1)]
         return sum(rows, ()) if len(b) == 1 else reduce(self._merge, rows)
-
-    def _halve(self, rows: Ranked) -> Ranked:
-        """The best of two rows each, of the first half and the second, and the last row of an odd number."""
-        half = len(rows[0]) // 2
-        best = self._merge(tuple(x[:half] for x in rows), tuple(x[half : 2 * half] for x in rows))
-        rest = [x[2 * half :] for x in rows]
-        rest += [jnp.full_like(rest[0], -jnp.inf)] * (len(best) - len(rest))
-        return tuple(jnp.concatenate(pair) for pair in zip(best, rest, strict=True))
 
     def _merge(self, a: Ranked, b: Ranked) -> Ranked:
         """The best of two lists in order, by a bitonic network (Batcher 1968); None is in place of what is least."""
@@ -126,4 +125,11 @@ def _in_order(a: jax.Array | None, b: jax.Array | None) -> tuple[jax.Array | Non
     """The greater first."""
     if a is None or b is None:
         return (b, a) if a is None else (a, b)
-    return larger(a, b), smaller(a, b)
+    return jnp.where(a > b, a, b), jnp.where(a > b, b, a)
+
+
+def _windows(rows: jax.Array) -> jax.Array:
+    """`[windows, WINDOW, ..]`, filled up with -inf."""
+    count = -(-len(rows) // WINDOW)
+    padded = jnp.pad(rows, [(0, count * WINDOW - len(rows)), *[(0, 0)] * (rows.ndim - 1)], constant_values=-jnp.inf)
+    return padded.reshape(count, WINDOW, *rows.shape[1:])

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from structdep._engines import xla
-from structdep._engines.masking import is_sound, nan_unless
+from structdep._engines.masking import is_valid, nan_unless
 from structdep._engines.query import Arguments, Query, Request
 from structdep._engines.xla.chart import Fill
 from structdep.deduction import Score
@@ -85,7 +85,7 @@ def run_all_trees(
         return (jnp.full_like(value, -jnp.inf), value), counts
 
     def value_of(arcs: Any) -> Any:
-        return nan_unless(is_sound(arcs), _value(semiring, arcs, lengths, system.single_root))
+        return nan_unless(is_valid(arcs), _value(semiring, arcs, lengths, system.single_root))
 
     if request.query is Query.VALUE:
         return value_of(arcs), {}

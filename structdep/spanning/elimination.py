@@ -19,7 +19,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.semirings import LogSum
-from structdep.semirings.numerics import exp, log_add
 
 BLOCK = 32
 """Words that are eliminated before the array is cut down to those that are left."""
@@ -42,11 +41,25 @@ def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
 
 def share(part: jax.Array, total: jax.Array) -> jax.Array:
     """What part of a logarithm's weight another one is: 0 of nothing."""
-    return exp(part - jnp.where(jnp.isneginf(total), 0, total))
+    return jnp.exp(part - jnp.where(jnp.isneginf(total), 0, total))
+
+
+@jax.custom_jvp
+def _log_add(a: jax.Array, b: jax.Array) -> jax.Array:
+    """log(e^a + e^b); -inf where both are, with derivatives 0."""
+    top = jnp.maximum(a, b)
+    return top + jnp.log(1 + jnp.exp(jnp.minimum(a, b) - jnp.where(jnp.isneginf(top), 0, top)))
+
+
+@_log_add.defjvp
+def _(primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    value = _log_add(*primals)
+    a, b = (share(primal, value) for primal in primals)
+    return value, a * tangents[0] + b * tangents[1]
 
 
 NUMBERS = Semifield(0.0, 1.0, jnp.add, jnp.sum, jnp.multiply, lambda a, b: a / jnp.where(b == 0, 1, b))
-LOGARITHMS = Semifield(-jnp.inf, 0.0, log_add, LogSum().sum, jnp.add, _difference)
+LOGARITHMS = Semifield(-jnp.inf, 0.0, _log_add, LogSum().sum, jnp.add, _difference)
 MAXIMA = Semifield(-jnp.inf, 0.0, jnp.maximum, jnp.max, jnp.add, _difference)
 
 

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.semirings.numerics import exp
 from structdep.spanning.elimination import LOGARITHMS, NUMBERS, eliminate
 
 LEAST_LOG = -27.0
@@ -44,7 +43,7 @@ def _(single_root: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) ->
 def _by_numbers(arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[jax.Array, jax.Array]:
     """The log-partition, and whether it can be trusted, in all sentences."""
     scores, best = without_best(arcs, single_root)
-    weights = exp(_with_likely_root_first(scores) if single_root else scores)
+    weights = jnp.exp(_with_likely_root_first(scores) if single_root else scores)
     found = eliminate(NUMBERS, weights, lengths, single_root)
     pivots, choices = (_log(x) for x in (found.pivots, weights[:, int(single_root) :].sum(1)))
     share = pivots.sum(0) - choices.sum(1)

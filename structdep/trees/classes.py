@@ -32,6 +32,11 @@ class System(Protocol):
 def check_system(system: object) -> None:
     """Raise TypeError unless this is a class of trees."""
     if not isinstance(system, System):
+        if callable(system):
+            name = getattr(system, "__name__", type(system).__name__)
+            raise TypeError(
+                f"{name} is no class of trees: call it: structdep.charts.arc_hybrid(), structdep.charts.mhk(4), .."
+            )
         raise TypeError(
             f"{type(system).__name__} is no class of trees: give a system from structdep.charts, a DeductionSystem of "
             "your own, or structdep.spanning.all_trees()"

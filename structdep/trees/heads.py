@@ -1,4 +1,4 @@
-"""Dependency trees as heads: conversions, checks, crossing arcs, enumeration, attachment scores.
+"""Dependency trees as heads: conversions, checks, enumeration.
 
 Everywhere `heads` is int `[*batch, n]`: `heads[..., d-1]`, in 0..n, is the head of word d, 0 the root. `lengths`, int
 `[*batch]`, counts the words, n where absent; heads behind them are ignored. `heads_to_arcs`, `arcs_to_heads` and
@@ -7,9 +7,7 @@ Everywhere `heads` is int `[*batch, n]`: `heads[..., d-1]`, in 0..n, is the head
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -32,7 +30,7 @@ def heads_to_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Arr
     """
     heads, lengths = _traced(heads, lengths)
     nodes = jnp.arange(heads.shape[-1] + 1)
-    arcs = (heads[..., None, :] == nodes[:, None]) & _is_word(heads, lengths)[..., None, :]
+    arcs = (heads[..., None, :] == nodes[:, None]) & is_word_of(heads, lengths)[..., None, :]
     return jnp.pad(arcs, [(0, 0)] * (arcs.ndim - 1) + [(1, 0)])
 
 
@@ -49,7 +47,7 @@ def arcs_to_heads(arcs: ArrayLike, lengths: ArrayLike | None = None) -> jax.Arra
     headed = arcs[..., 1:].astype(bool)
     heads = jnp.where(headed.any(-2), jnp.argmax(headed, axis=-2), -1).astype(jnp.int32)
     heads, lengths = _traced(heads, lengths)
-    return jnp.where(_is_word(heads, lengths), heads, 0)
+    return jnp.where(is_word_of(heads, lengths), heads, 0)
 
 
 def is_tree(heads: ArrayLike, lengths: ArrayLike | None = None, single_root: bool = False) -> jax.Array:
@@ -67,7 +65,7 @@ def is_tree(heads: ArrayLike, lengths: ArrayLike | None = None, single_root: boo
 
 
 def _is_tree(xp: Any, heads: Any, lengths: Any, single_root: bool = False) -> Any:
-    is_word = _is_word(heads, lengths)
+    is_word = is_word_of(heads, lengths)
     fits = (heads >= 0) & (heads <= lengths[..., None])
     ancestors = xp.concatenate([xp.zeros_like(heads[..., :1]), xp.where(is_word & fits, heads, 0)], axis=-1)
     for _ in range(heads.shape[-1].bit_length()):  # twice as far up each time
@@ -88,7 +86,7 @@ def check_trees(heads: ArrayLike, lengths: ArrayLike | None = None) -> None:
         Traceback (most recent call last):
         ValueError: sentence 1: heads [2, 3, 1] are no tree: from word to head one goes round in 1 -> 2 -> 3 -> 1
     """
-    heads, lengths = _concrete(heads, lengths)
+    heads, lengths = concrete(heads, lengths)
     bad = np.argwhere(~_is_tree(np, heads, lengths))
     if len(bad):
         index = tuple(bad[0].tolist())
@@ -133,41 +131,6 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
     return []
 
 
-def crossing_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """For each word, whether its arc crosses another: bool `[*batch, n]`. Arcs from the root count.
-
-    Example:
-        >>> crossing_arcs([3, 4, 0, 3]).tolist()
-        [True, True, True, False]
-    """
-    return np.asarray(_crossings(*_concrete(heads, lengths)).any(-1))
-
-
-def is_projective(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """Whether no two arcs cross, those from the root included: bool `[*batch]`.
-
-    Example:
-        >>> is_projective([[2, 0, 2], [3, 0, 2]]).tolist()
-        [True, False]
-    """
-    return np.asarray(~crossing_arcs(heads, lengths).any(-1))
-
-
-def is_one_endpoint_crossing(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """Whether, for every arc, all arcs that cross it share an endpoint: bool `[*batch]` (Pitler, Kannan, Marcus 2013).
-
-    Example:
-        >>> is_one_endpoint_crossing([[0, 0, 0, 1, 1], [0, 0, 0, 1, 2]]).tolist()
-        [True, False]
-    """
-    heads, lengths = _concrete(heads, lengths)
-    crossings = _crossings(heads, lengths).astype(np.float32)
-    nodes = np.arange(heads.shape[-1] + 1)
-    touches = (heads[..., None] == nodes) | (nodes[1:, None] == nodes)
-    shared = crossings @ touches.astype(np.float32) == crossings.sum(-1, keepdims=True)
-    return np.asarray(shared.any(-1).all(-1))
-
-
 def all_trees(n: int, single_root: bool = False) -> NDArray[np.int32]:
     """All dependency trees of n words, in lexicographic order: int32 `[trees, n]`.
 
@@ -185,91 +148,14 @@ def all_trees(n: int, single_root: bool = False) -> NDArray[np.int32]:
         raise ValueError(f"all_trees lists the trees of 1 to {LARGEST} words, not of {n}{many}")
     options = [[head for head in range(n + 1) if head != word] for word in range(1, n + 1)]
     heads = np.stack(np.meshgrid(*options, indexing="ij"), axis=-1).reshape(-1, n).astype(np.int32)
-    return heads[_is_tree(np, *_concrete(heads, None), single_root)]
-
-
-def projective_order(heads: ArrayLike) -> NDArray[np.int32]:
-    """The words of one tree, `[n]`, in an order that makes it projective: traversed in-order (Nivre 2009).
-
-    Example:
-        >>> projective_order([3, 4, 0, 3]).tolist()  # 2 stands beside its head, 4
-        [1, 3, 2, 4]
-    """
-    heads, _ = _concrete(heads, None)
-    if heads.ndim != 1:
-        raise ValueError(f"projective_order takes the heads of one sentence, [n], not {heads.shape}")
-    check_trees(heads)
-    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
-    for word, head in enumerate(heads.tolist(), start=1):
-        dependents[head].append(word)
-    order: list[int] = []
-    stack = [(0, False)]
-    while stack:
-        node, left_is_done = stack.pop()
-        if left_is_done:
-            order.append(node)
-        else:
-            inorder = sorted([(d, False) for d in dependents[node]] + [(node, True)])
-            stack.extend(reversed(inorder))
-    return np.array(order[1:], np.int32)
-
-
-@dataclass(frozen=True)
-class AttachmentCounts:
-    """How many words have the right head (`uas_correct`), and the right relation too (`las_correct`), out of `total`.
-
-    Example:
-        >>> first = AttachmentCounts.of([2, 0], ["det", "root"], [2, 0], ["amod", "root"])
-        >>> second = AttachmentCounts.of([0, 1], ["root", "obj"], [2, 0], ["nsubj", "root"])
-        >>> first + second, (first + second).uas, (first + second).las
-        (AttachmentCounts(total=4, uas_correct=2, las_correct=1), 0.5, 0.25)
-    """
-
-    total: int = 0
-    uas_correct: int = 0
-    las_correct: int = 0
-
-    @classmethod
-    def of(
-        cls,
-        gold_heads: ArrayLike,
-        gold_deprels: ArrayLike,
-        heads: ArrayLike,
-        deprels: ArrayLike,
-        lengths: ArrayLike | None = None,
-    ) -> AttachmentCounts:
-        """Counts of predicted against gold trees, all `[*batch, n]`; relations are numbers or strings."""
-        gold, lengths = _concrete(gold_heads, lengths)
-        arrays = {"gold_deprels": gold_deprels, "heads": heads, "deprels": deprels}
-        found = {name: np.asarray(array) for name, array in arrays.items()}
-        for name, array in found.items():
-            if array.shape != gold.shape:
-                raise ValueError(f"{name} have shape {array.shape}, gold_heads {gold.shape}: expected one entry a word")
-        is_word = _is_word(gold, lengths)
-        attached = is_word & (gold == found["heads"])
-        labeled = attached & (found["gold_deprels"] == found["deprels"])
-        return cls(int(is_word.sum()), int(attached.sum()), int(labeled.sum()))
-
-    def __add__(self, other: AttachmentCounts) -> AttachmentCounts:
-        sums = (self.total + other.total, self.uas_correct + other.uas_correct, self.las_correct + other.las_correct)
-        return AttachmentCounts(*sums)
-
-    @property
-    def uas(self) -> float:
-        """Unlabeled attachment score, in 0..1; NaN where there are no words."""
-        return self.uas_correct / self.total if self.total else math.nan
-
-    @property
-    def las(self) -> float:
-        """Labeled attachment score, in 0..1; NaN where there are no words."""
-        return self.las_correct / self.total if self.total else math.nan
+    return heads[_is_tree(np, *concrete(heads, None), single_root)]
 
 
 def _traced(heads: Any, lengths: Any) -> tuple[jax.Array, jax.Array]:
     return _checked(jnp, heads, lengths)
 
 
-def _concrete(heads: Any, lengths: Any) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+def concrete(heads: Any, lengths: Any) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     heads, lengths = _checked(np, heads, lengths)
     if lengths.size and not (lengths.min() >= 0 and lengths.max() <= heads.shape[-1]):
         raise ValueError(f"lengths go from {lengths.min()} to {lengths.max()}, expected 0 to {heads.shape[-1]} words")
@@ -292,15 +178,5 @@ def _checked(xp: Any, heads: Any, lengths: Any) -> tuple[Any, Any]:
     return heads, lengths
 
 
-def _is_word(heads: Any, lengths: Any) -> Any:
+def is_word_of(heads: Any, lengths: Any) -> Any:
     return np.arange(heads.shape[-1]) < lengths[..., None]
-
-
-def _crossings(heads: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether the arcs into two words cross: `[*batch, n, n]`."""
-    words = np.arange(1, heads.shape[-1] + 1)
-    left, right = np.minimum(heads, words), np.maximum(heads, words)
-    starts_inside = (left[..., :, None] < left[..., None, :]) & (left[..., None, :] < right[..., :, None])
-    overlap = starts_inside & (right[..., :, None] < right[..., None, :])
-    is_word = _is_word(heads, lengths)
-    return (overlap | overlap.swapaxes(-1, -2)) & is_word[..., :, None] & is_word[..., None, :]

@@ -9,10 +9,10 @@ COMMANDS = {
     "train": "train a parser on a treebank, and evaluate it",
     "parse": "parse CoNLL-U or tokenized text",
     "evaluate": "score trees against gold trees, by the rules of CoNLL 2018",
-    "compare": "compare the trees of two parsers with gold trees, with tests of significance",
+    "compare": "compare two parsers with gold trees, with tests of significance",
     "draw": "draw trees in the terminal or as SVG",
-    "ensemble": "parse with several trained parsers, and report what is gained",
-    "report": "write the pages of finished runs again",
+    "ensemble": "parse with several trained parsers together, and report the gain",
+    "report": "write report.html of finished runs again",
     "coverage": "count the trees of each class in treebanks",
     "doctor": "report which engines fill charts on this machine",
 }

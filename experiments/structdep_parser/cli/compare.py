@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from structdep_parser.evaluation.comparison import Difference
 
 EPILOG = """\
-scores are those of the CoNLL 2018 shared task (relations without subtypes; CLAS: content words alone). The interval
-and its p are of a paired bootstrap: what the difference is in as many sentences, drawn again and again with
-replacement. McNemar's test is exact; it counts the words that one parser alone has right.
+scores follow the CoNLL 2018 shared task: relations are compared without subtypes, and CLAS counts only content words.
+The interval and the first p are those of a paired bootstrap over sentences: --samples times, it draws as many sentences
+with replacement and computes the difference. McNemar's test is exact; it compares the numbers of words that only one of
+the parsers has right.
 """
 
 
@@ -45,8 +46,10 @@ def main(arguments: Arguments = None) -> int:
     )
     for name in ("a", "b", "gold"):
         made.add_argument(name, type=Path, metavar=f"{name.upper()}.conllu")
-    made.add_argument("--samples", type=int, default=10_000, help="of the bootstrap; default: %(default)s")
-    made.add_argument("--seed", type=int, default=1, help="default: %(default)s")
+    made.add_argument(
+        "--samples", type=int, default=10_000, help="number of samples of the bootstrap; default: %(default)s"
+    )
+    made.add_argument("--seed", type=int, default=1, help="of the bootstrap; default: %(default)s")
     options = made.parse_args(arguments)
 
     from structdep_parser.console import print_table

@@ -3,7 +3,7 @@
 from structdep_parser.cli.options import Arguments, command
 from structdep_parser.cli.treebank_command import command_line, count_in_treebanks
 
-DESCRIPTION = "Count the trees of each class, and the arcs that the nearest trees of the class have."
+DESCRIPTION = "Count the trees in each class, and the arcs that the nearest tree of the class keeps."
 
 
 @command("structdep coverage")

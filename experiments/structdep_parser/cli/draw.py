@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from structdep_parser.drawing.arcs import Arc
 
 EPILOG = """\
-crossing arcs are drawn as they are; arcs are as opaque as they are probable where MISC has ArcProb (see structdep train
---confidence). With --gold, wrong arcs are red, and the gold ones in their place blue and dashed, below the words.
+if MISC has ArcProb (structdep train --confidence), less probable arcs are fainter. With --gold, wrong arcs are red, and
+their gold arcs are blue and dashed, below the words.
 """
 
 
@@ -29,11 +29,11 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("trees", type=Path, metavar="TREES.conllu")
-    made.add_argument("--gold", type=Path, metavar="GOLD.conllu", help="the same sentences with the right trees")
+    made.add_argument("--gold", type=Path, metavar="GOLD.conllu", help="the same sentences with gold trees")
     made.add_argument(
         "--sentences", nargs="+", metavar="N", help="numbers from 1 (3 17-20) or values of sent_id; default: all"
     )
-    made.add_argument("--svg", type=Path, metavar="DIR", help="write a file a sentence in place of printing")
+    made.add_argument("--svg", type=Path, metavar="DIR", help="write one file for each sentence instead of printing")
     return made
 
 

@@ -10,10 +10,11 @@ from structdep_parser.choices import CHART_PARSERS, WAYS
 from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, command
 
 EPILOG = """\
-by marginals: the tree of --system with the most heads to be expected, in the mean over the parsers (those without
-probabilities give votes); by votes: with the most heads in their trees, of equals those of the first parser; by
-scores: the best tree by the mean of all score tables, of parsers of one kind (seeds, say). Relations are those of the
-highest mean probability. What was trained by hinge has probabilities, too, but they mean little: votes may do better.
+--by marginals: the tree of --system with the highest sum of arc probabilities, averaged over the parsers; a parser
+without probabilities votes. --by votes: the tree of --system whose arcs are in the most trees of the parsers; the first
+parser breaks ties. --by scores: the best tree by the mean of the scores; for parsers of one kind, such as seeds. The
+relation of each arc has the highest mean probability. Probabilities of parsers trained by the hinge loss are
+unreliable: --by votes may be more accurate.
 """
 
 
@@ -33,7 +34,7 @@ def main(arguments: Arguments = None) -> int:
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="structdep ensemble",
-        description="Parse dev and test with several finished runs at once, and report what is gained.",
+        description="Parse dev and test with several finished runs together, and report the gain over each run.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -42,21 +43,30 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="folders of finished runs on one treebank; of a run of --members, all of them",
+        help="folders of finished runs on one treebank; a run with --members counts as all its members",
     )
     made.add_argument(
-        "--system", choices=CHART_PARSERS, help="whose trees to seek; default: mst, by scores the parsers' own"
+        "--system",
+        choices=CHART_PARSERS,
+        help="the class of trees; default: mst, or with --by scores that of the parsers",
     )
     made.add_argument(
-        "--by", choices=WAYS, nargs="+", default=["marginals"], help="one way, or one for each run; default: marginals"
+        "--by",
+        choices=WAYS,
+        nargs="+",
+        default=["marginals"],
+        help="how to combine: one for all runs, or one for each run; default: marginals",
     )
     made.add_argument(
-        "--weights", type=float, nargs="+", metavar="W", help="how much each run counts, such as 1 1 0.5; default: 1"
+        "--weights", type=float, nargs="+", metavar="W", help="the weight of each run, such as 1 1 0.5; default: 1"
     )
     add_treebank_options(made)
     add_renamed(made, version="--ud-version")
     made.add_argument(
-        "--out", type=Path, metavar="DIR", help="for dev.conllu, test.conllu, report.md; default: beside the first run"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder to write dev.conllu, test.conllu and report.md to; default: beside the first run",
     )
     return made
 

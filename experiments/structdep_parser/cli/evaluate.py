@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 the files are aligned by their characters, so that tokens, words and sentences may differ. Relations are compared
-without subtypes. CLAS, MLAS and BLEX are of content words. The tables of groups are of files with the same words; there
-subtypes count, and so does punctuation, except in the row without it.
+without subtypes. CLAS, MLAS and BLEX count only content words. --by needs files with the same words; its tables compare
+relations with subtypes, and count punctuation, except in the row without punctuation.
 """
 
 
@@ -30,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("system", type=Path, metavar="SYSTEM.conllu")
     made.add_argument("gold", type=Path, metavar="GOLD.conllu")
-    made.add_argument("--by", choices=("kind", "relation"), help="a table of groups: kinds of gold arcs, or relations")
+    made.add_argument(
+        "--by", choices=("kind", "relation"), help="also print scores by kind of gold arc, or by gold relation"
+    )
     made.add_argument("--json", action="store_true", help="print the scores as JSON")
     return made
 

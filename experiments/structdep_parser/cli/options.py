@@ -59,5 +59,5 @@ def add_renamed(parser: argparse.ArgumentParser, **names: str) -> None:
 
 def add_treebank_options(parser: argparse._ActionsContainer) -> None:
     """Where treebanks are, and which release."""
-    parser.add_argument("--treebanks", type=Path, metavar="DIR", help="the folder that is searched for treebanks")
-    parser.add_argument("--ud-version", metavar="VERSION", help="of UD, such as 2.0, to choose between several")
+    parser.add_argument("--treebanks", type=Path, metavar="DIR", help="folder to search for treebanks")
+    parser.add_argument("--ud-version", metavar="VERSION", help="version of UD, such as 2.0, if several are there")

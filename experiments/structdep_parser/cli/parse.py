@@ -11,11 +11,11 @@ from structdep_parser.choices import DECODERS
 from structdep_parser.cli.options import Arguments, command
 
 EPILOG = """\
-MODEL is the folder of a finished run, or a copy of its model/, which is all that another machine needs. Several, or a
-run of several --members, parse together: the tree of each sentence has the most heads to be expected by all. Comments,
-multiword tokens, empty nodes and all other columns stay as they are, to the byte; HEAD and DEPREL are replaced. DEPREL
-is root where HEAD is 0, and nowhere else. A byte order mark is dropped, comments between words move up to the others,
-and one empty line ends each sentence. Sentences that are wrong are told and left out; the exit status is 1 then.
+MODEL is the folder of a finished run, or a copy of its folder model/. Several models, or a run with several --members,
+parse together: they find the tree with the highest sum of arc probabilities, averaged over the models. HEAD and DEPREL
+are replaced; DEPREL is root where HEAD is 0, and nowhere else. Comments, multiword tokens, empty nodes and all other
+columns are written back byte for byte, but a byte order mark is dropped, comments between words move up to the other
+comments, and one empty line ends each sentence. A wrong sentence is reported and left out; the exit status is then 1.
 """
 DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags")
 
@@ -33,20 +33,22 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         nargs="+",
         metavar="MODEL",
-        help="folder of a model, or of a run; several parse together",
+        help="the folder of a model or of a run; several models parse together",
     )
     made.add_argument("-i", "--input", type=Path, metavar="FILE", help="default: standard input")
     made.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
-    made.add_argument("--vectors", type=Path, metavar="FILE", help="word vectors, if they are not where they were")
+    made.add_argument("--vectors", type=Path, metavar="FILE", help="word vectors, if their file has moved")
     made.add_argument("--features-file", type=Path, metavar="FILE", help="features of the sentences to parse")
-    made.add_argument("--text", action="store_true", help="the input is a sentence a line, words separated by U+0020")
     made.add_argument(
-        "--strict", action="store_true", help="end at the first sentence that is wrong; else it is left out, and told"
+        "--text", action="store_true", help="the input has one sentence in each line, words separated by U+0020"
+    )
+    made.add_argument(
+        "--strict", action="store_true", help="stop at the first wrong sentence; default: report it and leave it out"
     )
     made.add_argument(
         "--constraints",
         action="store_true",
-        help="keep the heads of the input, and relations given with them, and find those that are _",
+        help="keep the heads of the input and the relations of these heads; predict heads and relations that are _",
     )
     made.add_argument("--tags", action="store_true", help="also write predicted UPOS, XPOS, FEATS and LEMMA")
     made.add_argument(
@@ -56,16 +58,20 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--single-root",
         action=argparse.BooleanOptionalAction,
-        help="trees in which one word depends on the root; default: as it was trained, usually yes",
+        help="exactly one word depends on the root; default: as in training, where the default is yes",
     )
-    made.add_argument("--decode", choices=DECODERS, default="argmax", help="the best tree, or minimum Bayes risk")
-    made.add_argument("--beam", type=int, default=1, metavar="WIDTH", help="runs that a transition parser keeps")
+    made.add_argument(
+        "--decode", choices=DECODERS, default="argmax", help="the best tree, or the tree of minimum Bayes risk"
+    )
+    made.add_argument(
+        "--beam", type=int, default=1, metavar="WIDTH", help="beam width of a transition parser; default: 1"
+    )
     made.add_argument(
         "--memory",
         type=float,
         default=4.0,
         metavar="GIB",
-        help="sentences that would take more are parsed by a cheaper exact system; default: %(default)s",
+        help="a sentence whose chart needs more is parsed by a cheaper exact system; default: %(default)s",
     )
     return made
 

@@ -8,7 +8,7 @@ from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_op
 
 @command("structdep report")
 def main(arguments: Arguments = None) -> int:
-    made = argparse.ArgumentParser(prog="structdep report", description="Write the page report.html of runs again.")
+    made = argparse.ArgumentParser(prog="structdep report", description="Write report.html of finished runs again.")
     made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
     add_treebank_options(made)
     add_renamed(made, version="--ud-version")

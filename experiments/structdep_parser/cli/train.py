@@ -34,9 +34,9 @@ treebanks are searched in --treebanks DIR, else in ${TREEBANKS_VARIABLE}, else i
 `--lang demo` generates one. An interrupted run resumes when the same command is given again.
 
 in RUNS/NAME/: config.json, log.jsonl (a line an evaluation), checkpoints/ (the last and the best), dev.conllu and
-test.conllu (predicted trees), report.md and report.json, with --confidence calibration.svg; with --decode mbr,
-dev-mbr.conllu and so on, with --beam 8 dev-beam8.conllu; with --members trees and reports of all together, and the run
-of each in seed-1/, seed-2/ and so on
+test.conllu (predicted trees), report.md and report.json; also calibration.svg with --confidence, dev-mbr.conllu with
+--decode mbr, dev-beam8.conllu with --beam 8. With --members, trees and reports are those of all members together, and
+the run of each member is in seed-1/, seed-2/ and so on.
 """
 
 
@@ -55,59 +55,69 @@ def parser() -> argparse.ArgumentParser:
         "--positions",
         type=int,
         choices=POSITIONS,
-        help="the vectors that a transition parser sees; default: 4 (s2,s1,s0,b0)",
+        help="number of positions whose vectors a transition parser reads; default: 4 (s2, s1, s0, b0)",
     )
-    model.add_argument("--oracle", choices=ORACLES, help="of a transition parser; default: dynamic where there is one")
     model.add_argument(
-        "--pseudo-projective", choices=SCHEMES, help="train on lifted arcs, and lower them after parsing"
+        "--oracle",
+        choices=ORACLES,
+        help="of a greedy-* or swap-* parser; default: dynamic, if the parser has a dynamic oracle",
+    )
+    model.add_argument(
+        "--pseudo-projective",
+        choices=SCHEMES,
+        help="train a projective parser on lifted arcs, and lower arcs after parsing",
     )
     model.add_argument(
         "--single-root",
         action=argparse.BooleanOptionalAction,
         default=DEFAULTS.single_root,
-        help="learn and find trees in which one word depends on the root, as in UD; default: yes",
+        help="exactly one word depends on the root, as in UD; default: yes",
     )
     model.add_argument(
         "--tags",
         choices=TAGS,
         default=DEFAULTS.tags,
-        help="learn to predict tags, features and lemmas, too; stack: the parser builds on them; default: %(default)s",
+        help="also predict tags, features and lemmas; stack: the parser reads their vectors; default: %(default)s",
     )
     model.add_argument(
         "--init-from",
         default=DEFAULTS.init_from,
         metavar="RUN",
-        help="start from the weights of this finished run, also of another parser, where their shapes agree",
+        help="start from the weights of this finished run, also of another parser, where the shapes are equal",
     )
-    model.add_argument("--vectors", default="", metavar="FILE", help="word vectors: .vec, .txt or .npz")
+    model.add_argument("--vectors", default="", metavar="FILE", help="word vectors as inputs: .vec, .txt or .npz")
     model.add_argument(
-        "--features-file", default="", metavar="FILE", help="any model's features of each sentence: safetensors"
+        "--features-file", default="", metavar="FILE", help="features of each sentence as inputs: safetensors"
     )
     model.add_argument(
-        "--encoder-layer", default="", metavar="MODULE:CLASS", help="a flax.nnx module in place of the BiLSTM"
+        "--encoder-layer", default="", metavar="MODULE:CLASS", help="a flax.nnx module that replaces the BiLSTM"
     )
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
     data.add_argument(
-        "--lang", help="a language's or treebank's code (got, got_proiel), or demo; or a name for --train"
+        "--lang", help="the code of a language or treebank (got, got_proiel), or demo; with --train, a name"
     )
     data.add_argument("--train", nargs="+", type=Path, default=[], metavar="FILE", help="files of your own to train on")
     data.add_argument(
         "--dev", nargs="+", type=Path, default=[], metavar="FILE", help="default: every tenth sentence of --train"
     )
-    data.add_argument("--test", nargs="+", type=Path, default=[], metavar="FILE", help="files that are evaluated, too")
+    data.add_argument(
+        "--test", nargs="+", type=Path, default=[], metavar="FILE", help="files to evaluate on after training"
+    )
     add_treebank_options(data)
-    data.add_argument("--download", action="store_true", help="get the treebank of --ud-version from its repository")
-    data.add_argument("--repository", metavar="UD_NAME", help="the repository, where the code does not tell it")
-    evaluation = made.add_argument_group("evaluation, of what has been trained already, too")
+    data.add_argument("--download", action="store_true", help="fetch the treebank of --ud-version from its repository")
+    data.add_argument("--repository", metavar="UD_NAME", help="the repository, if --lang does not name a known one")
+    evaluation = made.add_argument_group("evaluation", "also of a run that is already trained")
     evaluation.add_argument(
-        "--decode", choices=DECODERS, default="argmax", help="the best tree, or that of minimum Bayes risk"
+        "--decode", choices=DECODERS, default="argmax", help="the best tree, or the tree of minimum Bayes risk"
     )
     evaluation.add_argument(
-        "--confidence", action="store_true", help="write probabilities to MISC, and how far they can be trusted"
+        "--confidence",
+        action="store_true",
+        help="write probabilities to MISC, and report how often arcs of each probability are right",
     )
     evaluation.add_argument(
-        "--beam", type=int, default=1, metavar="WIDTH", help="runs that a transition parser keeps; default: 1, greedy"
+        "--beam", type=int, default=1, metavar="WIDTH", help="beam width of a transition parser; default: 1, greedy"
     )
     run = made.add_argument_group("run")
     run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
@@ -117,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
         action="extend",
         default=[],
         metavar="NAME=NUMBER",
-        help="other values of config.json, such as graft=0.3; of one said twice, the last",
+        help="other values of config.json, such as graft=0.3; the last value of a name counts",
     )
     run.add_argument(
         "--members",
@@ -127,23 +137,28 @@ def parser() -> argparse.ArgumentParser:
         help="train M parsers with different seeds, and parse with all of them together; default: %(default)s",
     )
     run.add_argument(
-        "--at-once", type=int, default=1, metavar="N", help="members that are trained at the same time; default: 1"
+        "--at-once", type=int, default=1, metavar="N", help="number of members trained at the same time; default: 1"
     )
+    run.add_argument("--minutes", type=float, help="stop at the end of the epoch in which this time is over")
+    run.add_argument("--name", help="the folder of the run in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument(
-        "--minutes", type=float, help="stop at the end of the epoch in which this many minutes are reached"
-    )
-    run.add_argument("--name", help="the run's folder in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
-    run.add_argument(
-        "--devices", type=count, default=1, metavar="N", help="GPUs that share each batch, or all; default: 1"
+        "--devices",
+        type=count,
+        default=1,
+        metavar="N",
+        help="number of devices that share each batch, or all; default: 1",
     )
     run.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     hosts = made.add_argument_group(
-        "several processes", "that share each batch, each with --devices; the first one evaluates and writes"
+        "several processes",
+        "share each batch; --devices counts those of a process; the first process writes and reports",
     )
-    hosts.add_argument("--distributed", action="store_true", help="join them as Slurm, Open MPI or a TPU pod tell")
-    hosts.add_argument("--coordinator", metavar="HOST:PORT", help="or as is said here: the first one's address")
-    hosts.add_argument("--processes", type=int, metavar="N", help="how many there are")
-    hosts.add_argument("--process", type=int, metavar="I", help="which of them this is, from 0")
+    hosts.add_argument(
+        "--distributed", action="store_true", help="find the other processes by Slurm, Open MPI or a TPU pod"
+    )
+    hosts.add_argument("--coordinator", metavar="HOST:PORT", help="or by the address of the first process")
+    hosts.add_argument("--processes", type=int, metavar="N", help="number of processes")
+    hosts.add_argument("--process", type=int, metavar="I", help="number of this process, from 0")
     add_renamed(made, start="--init-from", features="--positions", version="--ud-version")
     return made
 

@@ -23,11 +23,13 @@ def command_line(program: str, description: str) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog=program,
         description=description,
-        epilog=f"treebanks are looked for in --treebanks DIR, else in ${TREEBANKS_VARIABLE}, else in data/",
+        epilog=f"treebanks are searched in --treebanks DIR, else in ${TREEBANKS_VARIABLE}, else in data/",
     )
     which = made.add_mutually_exclusive_group(required=True)
     which.add_argument("--lang", nargs="+", default=[], help="codes of languages or treebanks (got hu), or demo")
-    which.add_argument("--files", nargs="+", default=[], type=Path, metavar="CONLLU", help="any files in their place")
+    which.add_argument(
+        "--files", nargs="+", default=[], type=Path, metavar="CONLLU", help="CoNLL-U files instead of --lang"
+    )
     add_treebank_options(made)
     add_renamed(made, version="--ud-version")
     made.add_argument("--split", choices=SPLITS, default="train", help="default: %(default)s")

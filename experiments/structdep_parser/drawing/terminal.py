@@ -17,7 +17,7 @@ LINES = dict(zip(range(16), " ╵╷│╴┘┐┤╶└┌├─┴┬┼", st
 def text(forms: Sequence[str], arcs: Sequence[Arc]) -> Text:
     """A line a node, the root's first: its form, the relation to its head, and arcs; ◄ is at the dependent's end.
 
-    Gold arcs that were not predicted are told as a number, `gold 3 obj`, in place of a drawing.
+    A gold arc that was not predicted is not drawn: its head and relation are printed, as in `gold 3 obj`.
 
     Example:
         >>> print(text(["ik", "im"], [Arc(2, 1, "nsubj"), Arc(0, 2, "root")]))

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from structdep.batching import compiler_options
+from structdep_parser.nn.stored_programs import stored
 
 # From glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -4, -8
@@ -56,6 +57,9 @@ def cache_programs() -> None:
 class Compiled:
     """`function` under jit; `seconds` is the time spent in compiling it, `spent` the time in running it.
 
+    Where it has an `identity`, which says all that it depends on besides its arguments, its programs are kept for other
+    processes, which need not trace it.
+
     Example:
         >>> import jax.numpy as jnp
         >>> double = Compiled(lambda x: 2 * x)
@@ -67,16 +71,27 @@ class Compiled:
         self.jitted = jax.jit(function, **options)
         self.programs: dict[Any, Callable[..., Any]] = {}
         self.seconds = self.spent = 0.0
+        self.identity = ""
 
     def __call__(self, *args: Any) -> Any:
+        """The result, when it is there."""
+        program = self._program(args)
+        start = time.perf_counter()
+        result = jax.block_until_ready(program(*args))  # type: ignore[no-untyped-call]
+        self.spent += time.perf_counter() - start
+        return result
+
+    def dispatch(self, *args: Any) -> Any:
+        """The result, which is not waited for; its time is not in `spent`."""
+        return self._program(args)(*args)
+
+    def _program(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         leaves, structure = jax.tree.flatten(args)
         key = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if key not in self.programs:
             start = time.perf_counter()
-            self.programs[key] = self.jitted.lower(*args).compile(compiler_options())
+            self.programs[key] = stored(
+                self.identity, args, lambda: self.jitted.lower(*args).compile(compiler_options())
+            )
             self.seconds += time.perf_counter() - start
-        start = time.perf_counter()
-        result = self.programs[key](*args)
-        jax.block_until_ready(result)  # type: ignore[no-untyped-call]
-        self.spent += time.perf_counter() - start
-        return result
+        return self.programs[key]

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 
 from structdep.trees import heads_to_arcs
 from structdep_parser.config import member_folders
@@ -43,11 +42,11 @@ class Member:
             )
         self.name, self.model = name, model
         self.predictor = Predictor(
-            model.graph, model.parser.decoder(), model.vocabulary, shapes, features=model.features
+            model.merged, model.parser.decoder(), model.vocabulary, shapes, features=model.features
         )
 
-        def relations(weights: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
-            return jax.nn.softmax(nnx.merge(model.graph, weights).labeler(states, heads))
+        def relations(arrays: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
+            return jax.nn.softmax(model.merged(arrays).labeler(states, heads))
 
         self._relations, self._vote = Compiled(relations), Compiled(heads_to_arcs)
 
@@ -64,7 +63,7 @@ class Member:
 
     def scores(self, batch: Batch) -> Scored:
         """What it says of a batch."""
-        states, _, scores = self.predictor.score(self.model.weights, batch)
+        states, _, scores = self.predictor.score(self.model.arrays, batch)
         return states, scores
 
     def heads(self, scores: Any, lengths: jax.Array) -> jax.Array:
@@ -80,7 +79,7 @@ class Member:
 
     def relations(self, states: jax.Array, heads: jax.Array) -> jax.Array:
         """The probabilities of the relations of these arcs, `[B, n, relations]`."""
-        found: jax.Array = self._relations(self.model.weights, states, heads)
+        found: jax.Array = self._relations(self.model.arrays, states, heads)
         return found
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 from numpy.typing import NDArray
 
 from structdep_parser.data.batches import Batch, batches, free_batches
@@ -18,6 +17,7 @@ from structdep_parser.data.shapes import Shape
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoded, Decoder, Decoding
 
 
@@ -69,39 +69,43 @@ class Predictor:
     """Scores, decodes and labels batches, and counts the seconds of each.
 
     Args:
-        graph: of the model.
+        merge: makes the model of its weights.
         decoder: finds trees by the scores.
         vocabulary: of the model.
         shapes: those of batches, if they were planned.
         select: takes from the scorer's scores what the decoder needs.
         features: of words, where the model has such inputs.
+        identity: what model, decoder and `select` depend on, if compiled programs are to be kept for other processes.
     """
 
     def __init__(
         self,
-        graph: nnx.GraphDef[Model],
+        merge: Callable[[Any], Model],
         decoder: Decoder,
         vocabulary: Vocabulary,
         shapes: Sequence[Shape] | None = None,
         select: Callable[[Any], Any] = lambda scores: scores,
         features: Features | None = None,
+        identity: str = "",
     ) -> None:
         self.decoder, self.vocabulary, self.shapes, self.features = decoder, vocabulary, shapes, features
 
         def score(parameters: Any, batch: Batch) -> tuple[jax.Array, jax.Array, Any]:
-            model = nnx.merge(graph, parameters)
+            model = merge(parameters)
             states, tag_states = model.encoder.both(batch)
             return states, tag_states, select(model.scorer(states, batch.lengths))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> tuple[jax.Array, jax.Array]:
-            probabilities = jax.nn.softmax(nnx.merge(graph, parameters).labeler(states, heads))
+            probabilities = jax.nn.softmax(merge(parameters).labeler(states, heads))
             return jnp.argmax(probabilities, axis=-1), jnp.max(probabilities, axis=-1)
 
         def tag(parameters: Any, tag_states: jax.Array) -> list[jax.Array]:
-            scores = nnx.merge(graph, parameters).tag_scorer(tag_states)
+            scores = merge(parameters).tag_scorer(tag_states)
             return [jnp.argmax(logits, axis=-1) for logits in scores[:3]]
 
         self.score, self.label, self.tag = Compiled(score), Compiled(label), Compiled(tag)
+        for number, program in enumerate([self.score, self.label, self.tag, *decoder.programs]):
+            program.identity = part(identity, str(number))
 
     def __call__(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding | None = None) -> Predictions:
         """The best tree of each sentence."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 import structdep as sd
 from structdep import greedy
-from structdep.spanning import all_trees, dual_decomposition
+from structdep.spanning import all_trees
 
 Tables = dict[str, jax.Array]
 Way = Callable[[Tables, jax.Array, jax.Array], jax.Array]
@@ -43,7 +43,7 @@ WAYS: dict[str, Way] = {
     "BGI-PP": searched,
     "BGI-PP +i": partial(searched, swaps=5),
     "BGI-PP +i +b": partial(searched, beam=3, swaps=5),
-    "dual decomposition": lambda scores, lengths, other: dual_decomposition(scores, lengths).heads,
+    "dual decomposition": lambda scores, lengths, other: greedy.dual_decomposition(scores, lengths).heads,
 }
 WITH_OTHER: dict[str, Way] = {
     "the other": lambda scores, lengths, other: other,

@@ -3,15 +3,18 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from safetensors.numpy import load, save
 
-from structdep_parser.arrays import filled, named
+from structdep_parser.arrays import filled
 from structdep_parser.config import Config
 from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.vocabulary import Vocabulary
@@ -26,11 +29,11 @@ FOLDER = "model"
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What it takes to parse: configuration, vocabulary and weights (the state of a `Model`)."""
+    """What it takes to parse: configuration, vocabulary, and the arrays of a `Model`'s state by their places in it."""
 
     config: Config
     vocabulary: Vocabulary
-    weights: Any
+    arrays: Mapping[str, Any]
 
     @property
     def parser(self) -> Algorithm:
@@ -52,18 +55,33 @@ class TrainedModel:
         return found
 
     @cached_property
-    def graph(self) -> nnx.GraphDef[Model]:
-        return _abstract(self.config, self.vocabulary)[0]
+    def weights(self) -> Any:
+        """The state of a `Model`."""
+        return self._state(self.arrays)
+
+    def merged(self, arrays: Mapping[str, Any]) -> Model:
+        """The model with these arrays in the place of its own."""
+        return nnx.merge(self._abstract[0], self._state(arrays))
+
+    @cached_property
+    def identity(self) -> str:
+        return identity(self.config, self.vocabulary)
+
+    def _state(self, arrays: Mapping[str, Any]) -> Any:
+        return filled(self._abstract[1], arrays, "a model")
+
+    @cached_property
+    def _abstract(self) -> Any:
+        """The model's graph, and its state with shapes in the place of arrays; they take a second to make."""
+        return nnx.split(nnx.eval_shape(lambda: Model(self.config, self.vocabulary, self.parser)))
 
     def save(self, folder: Path) -> None:
         """Write both files; the description holds the checksum of the weights."""
-        weights = save(named(self.weights))
+        weights = save({name: np.asarray(array) for name, array in self.arrays.items()})
         write_whole(folder / WEIGHTS, weights)
-        values: dict[str, Any] = {
-            "weights": {"sha256": hashlib.sha256(weights).hexdigest()},
-            "config": asdict(self.config),
-            "vocabulary": self.vocabulary.to_dict(),
-        }
+        values = {"weights": {"sha256": hashlib.sha256(weights).hexdigest()}} | _description(
+            self.config, self.vocabulary
+        )
         values["sha256"] = _checksum(values)
         write_whole(folder / DESCRIPTION, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
@@ -87,10 +105,27 @@ class TrainedModel:
         content = (folder / WEIGHTS).read_bytes()
         if hashlib.sha256(content).hexdigest() != checksum:
             raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
-        graph, shapes = _abstract(config, vocabulary)
-        model = cls(config, vocabulary, filled(shapes, load(content), folder / WEIGHTS))
-        model.__dict__["graph"] = graph  # it is made once
+        model = cls(config, vocabulary, jax.tree.map(jnp.asarray, load(content)))
+        if "sha256" not in values:  # only then may the description be that of other weights
+            filled(model._abstract[1], model.arrays, folder / WEIGHTS)
         return model
+
+
+IRRELEVANT = "seed epochs learning_rate warm_up graft words_per_batch max_shapes members lang treebank init_from"
+"""Fields of a configuration that compiled programs do not depend on, or by the shapes of arguments alone."""
+
+
+def identity(config: Config, vocabulary: Vocabulary) -> str:
+    """What compiled programs of a model depend on: the same for other seeds, epochs and rates on the same treebank.
+
+    Empty where they depend on code of others, which may change.
+    """
+    usual = {name: getattr(Config(), name) for name in IRRELEVANT.split()}
+    return "" if config.encoder_layer else _checksum(_description(replace(config, **usual), vocabulary))
+
+
+def _description(config: Config, vocabulary: Vocabulary) -> dict[str, Any]:
+    return {"config": asdict(config), "vocabulary": vocabulary.to_dict()}
 
 
 def _checksum(description: Mapping[str, Any]) -> str:
@@ -111,8 +146,3 @@ def _settled(folder: Path) -> Path:
         f"no model in {folder}: there is no {DESCRIPTION}, nor {FOLDER}/{DESCRIPTION}; a run has one when it is "
         "finished: give the command that made the run again"
     )
-
-
-def _abstract(config: Config, vocabulary: Vocabulary) -> Any:
-    """The model's graph, and its state with shapes in the place of arrays."""
-    return nnx.split(nnx.eval_shape(lambda: Model(config, vocabulary, algorithm_of(config))))

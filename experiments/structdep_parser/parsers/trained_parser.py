@@ -9,6 +9,7 @@ import numpy as np
 from structdep_parser.data.pseudo_projective import decoded
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import ladder
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.chart_decoding import ChartDecoder, WiderDecoder
 from structdep_parser.parsers.decoding import Decoder, Decoding
 from structdep_parser.parsers.prediction import Predictor, Tree
@@ -32,9 +33,9 @@ class TrainedParser:
 
     def __init__(self, model: TrainedModel, memory: float, warn: Warn) -> None:
         self.model, self.parser, self.memory, self.warn = model, model.parser, memory, warn
-        self.usual = Stage(model, self.parser.decoder())
+        self.usual = Stage(model, self.parser.decoder(), "usual")
         cheaper = self.parser.cheaper()
-        self.cheaper = cheaper and Stage(model, cheaper.decoder, cheaper.tables)
+        self.cheaper = cheaper and Stage(model, cheaper.decoder, "cheaper", cheaper.tables)
         self.stand_in = cheaper.name if cheaper else ""
 
     def __call__(self, sentences: Sequence[Sentence], decoding: Decoding = BEST) -> list[list[Tree]]:
@@ -101,8 +102,8 @@ class TrainedParser:
 class Stage:
     """One way of finding trees, with the way out where it has none."""
 
-    def __init__(self, model: TrainedModel, decoder: Decoder, tables: frozenset[str] | None = None) -> None:
-        self.model, self.decoder, self.tables = model, decoder, tables
+    def __init__(self, model: TrainedModel, decoder: Decoder, name: str, tables: frozenset[str] | None = None) -> None:
+        self.model, self.decoder, self.name, self.tables = model, decoder, name, tables
 
     def usual(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
         """Trees of the decoder's class; none where it has none with the known heads."""
@@ -113,20 +114,21 @@ class Stage:
         return self._trees(self._wider, sentences, decoding)
 
     def _trees(self, predictor: Predictor, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        found = predictor.trees(self.model.weights, sentences, decoding)
+        found = predictor.trees(self.model.arrays, sentences, decoding)
         return [[tree for tree in trees if np.all(tree.heads >= 0)] for trees in found]
 
     @cached_property
     def _usual(self) -> Predictor:
-        return self._predictor(self.decoder)
+        return self._predictor(self.decoder, self.name)
 
     @cached_property
     def _wider(self) -> Predictor:
         assert isinstance(self.decoder, ChartDecoder)
-        return self._predictor(WiderDecoder(self.decoder))
+        return self._predictor(WiderDecoder(self.decoder), f"{self.name} wider")
 
-    def _predictor(self, decoder: Decoder) -> Predictor:
+    def _predictor(self, decoder: Decoder, name: str) -> Predictor:
         def select(scores: Any) -> Any:
             return scores if self.tables is None else {name: scores[name] for name in self.tables}
 
-        return Predictor(self.model.graph, decoder, self.model.vocabulary, None, select, self.model.features)
+        model, identity = self.model, part(self.model.identity, name)
+        return Predictor(model.merged, decoder, model.vocabulary, None, select, model.features, identity)

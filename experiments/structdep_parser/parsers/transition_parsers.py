@@ -89,7 +89,7 @@ class TransitionParser:
                 "leave it out, or write a --parser with a chart, such as mh3 or mh4-hybrid"
             )
         if decoding.beam < 1:
-            raise ValueError(f"--beam {decoding.beam}: a beam keeps at least 1 run")
+            raise ValueError(f"--beam {decoding.beam}: expected a width of at least 1")
 
     def decoder(self) -> "TransitionDecoder":
         return TransitionDecoder(self.system, self.one_root)

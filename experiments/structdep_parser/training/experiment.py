@@ -3,13 +3,16 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from flax import nnx
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.console import plain
 from structdep_parser.data.corpus import Corpus
@@ -20,6 +23,7 @@ from structdep_parser.evaluation.calibration import Calibration, calibration, dr
 from structdep_parser.evaluation.page import write_page
 from structdep_parser.evaluation.report import Report, Training
 from structdep_parser.evaluation.scores import Evaluation, evaluate, tag_accuracies
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions, Predictor
 from structdep_parser.parsers.registry import algorithm_of, check
@@ -61,7 +65,12 @@ class Experiment:
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
         shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
         self.predictor = Predictor(
-            self.trainer.graph, self.parser.decoder(), self.corpus.vocabulary, shapes, features=self.corpus.features
+            partial(nnx.merge, self.trainer.graph),
+            self.parser.decoder(),
+            self.corpus.vocabulary,
+            shapes,
+            features=self.corpus.features,
+            identity=part(self.trainer.identity, "evaluation"),
         )
 
     @property
@@ -133,12 +142,11 @@ class Experiment:
         decoding = decoding or Decoding()
         check(self.config, decoding)
         epoch, state = self.run.best(self.trainer.start())
-        TrainedModel(self.config, self.corpus.vocabulary, state.average).save(self.run.folder / FOLDER)
-        predictor, steps = self.predictor, (self.trainer.gradient, self.trainer.update)
+        TrainedModel(self.config, self.corpus.vocabulary, named(state.average)).save(self.run.folder / FOLDER)
+        predictor, trainer = self.predictor, self.trainer
         evaluations: dict[str, Evaluation] = {}
         calibrations: dict[str, Calibration] = {}
-        compiling, spent = (sum(getattr(step, name) for step in steps) for name in ("seconds", "spent"))
-        seconds = {"training": {"compiling": compiling, "steps": spent}, "evaluation": {}}
+        seconds = {"training": {"compiling": trainer.compiling, "steps": trainer.spent}, "evaluation": {}}
         for split in self._evaluated:
             scoring, spent = predictor.scoring, predictor.decoding
             predictions = self._predict(state, split, replace(decoding, tags=self.config.tags != "off"))

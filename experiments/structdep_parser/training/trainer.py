@@ -1,7 +1,9 @@
 """The training of a model: state, optimizer, step, and the loop over epochs."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -18,11 +20,19 @@ from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.registry import Algorithm, Targets
+from structdep_parser.parsers.trained_model import identity
 from structdep_parser.training.devices import Devices
 
 Advance = Callable[[int, int, float], None]
 """Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
+
+Material = tuple[list[Batch], Targets]
+"""The batches of an epoch, and what they train for."""
+
+AHEAD = 1
+"""Steps that are sent to the device before the one whose loss is waited for, so that it never idles."""
 
 
 class State(NamedTuple):
@@ -81,17 +91,25 @@ class Trainer:
         self.optimizer = optimizer(config)
         self.schedule = Schedule.of(config, config.epochs * len(self.material(0)[0]))
         self.key = jax.random.key(config.seed, impl="rbg")
+        self.spent = 0.0  # seconds in epochs, without those of compiling
         # Only the gradient's program depends on the shapes of batches.
         self.gradient = Compiled(self._gradient, out_shardings=self.devices.everywhere)
         self.update = Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere)
+        self.identity = part(identity(config, corpus.vocabulary), f"on {len(self.devices)} devices")
+        self.gradient.identity, self.update.identity = part(self.identity, "gradient"), part(self.identity, "update")
+
+    @property
+    def compiling(self) -> float:
+        """Seconds spent in it."""
+        return self.gradient.seconds + self.update.seconds
 
     def start(self) -> State:
         """The state before the first step."""
         parameters, average = (jax.tree.map(jnp.copy, self.parameters) for _ in range(2))
         return State(jnp.int32(0), parameters, average, self.optimizer.init(parameters))
 
-    def material(self, epoch: int) -> tuple[list[Batch], Targets]:
-        """The batches of an epoch, the same ones whenever they are asked for, and what they train for."""
+    def material(self, epoch: int) -> Material:
+        """That of one epoch, the same whenever it is asked for."""
         rng = np.random.default_rng([self.config.seed, epoch])
         sentences, targets = self.sentences, self.targets
         if self.grafts:
@@ -99,25 +117,30 @@ class Trainer:
             targets = targets.of(trees)
         return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes, features=self.features), targets
 
-    def epoch(self, number: int, state: State, advance: Advance) -> tuple[State, Epoch]:
+    def epoch(self, material: Material, state: State, advance: Advance) -> tuple[State, Epoch]:
         """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""
-        start, losses = time.perf_counter(), []
-        made, targets = self.material(number)
-        for done, batch in enumerate(made, start=1):
+        start, compiled = time.perf_counter(), self.compiling
+        made, targets = material
+        losses, waiting = [], deque[jax.Array]()
+        for number, batch in enumerate(made, start=1):
             state, loss = self.advance(state, batch, targets)
-            losses.append(float(loss))
-            advance(done, len(made), float(np.mean(losses)))
+            waiting.append(loss)
+            while len(waiting) > (AHEAD if number < len(made) else 0):
+                losses.append(float(waiting.popleft()))
+                advance(len(losses), len(made), float(np.mean(losses)))
         if not np.isfinite(losses).all():
-            raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
-        return state, Epoch(float(np.mean(losses)), len(self.sentences), time.perf_counter() - start)
+            raise FloatingPointError(f"the loss is {losses[-1]}: try another --seed or --loss")
+        seconds = time.perf_counter() - start
+        self.spent += seconds - (self.compiling - compiled)
+        return state, Epoch(float(np.mean(losses)), len(self.sentences), seconds)
 
     def advance(self, state: State, batch: Batch, targets: Targets) -> tuple[State, jax.Array]:
         """One step, with the batch on all devices."""
         batch = filled(batch, len(self.devices))
         batch, target = self.devices.shared((batch, targets(batch)))
         with jax.set_mesh(self.devices.mesh):
-            loss, gradient = self.gradient(state.parameters, state.step, batch, target, self.key)
-            return self.update(state, gradient, self.schedule), loss
+            loss, gradient = self.gradient.dispatch(state.parameters, state.step, batch, target, self.key)
+            return self.update.dispatch(state, gradient, self.schedule), loss
 
     def _gradient(
         self, parameters: Any, step: jax.Array, batch: Batch, target: Any, key: jax.Array
@@ -147,8 +170,14 @@ def optimizer(config: Config) -> optax.GradientTransformation:
 
 
 def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:
-    """The epochs that follow number `after`."""
+    """The epochs that follow number `after`; while one is trained, the batches of the next are made."""
     state = trainer.devices.copied(state)
-    for number in range(after + 1, trainer.config.epochs + 1):
-        state, result = trainer.epoch(number, state, advance)
-        yield number, trainer.devices.own(state), result
+    numbers = range(after + 1, trainer.config.epochs + 1)
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(trainer.material, after + 1)
+        for number in numbers:
+            material = coming.result()
+            if number < numbers[-1]:
+                coming = thread.submit(trainer.material, number + 1)
+            state, result = trainer.epoch(material, state, advance)
+            yield number, trainer.devices.own(state), result

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.parsers.trained_model import TrainedModel
@@ -28,10 +27,9 @@ def warm_started(parameters: Any, vocabulary: Vocabulary, config: Config, model:
     if other := [name for name in SIZES if getattr(config, name) != getattr(model.config, name)]:
         sizes = " ".join(f"{name}={getattr(model.config, name)}" for name in other)
         raise ValueError(f"--init-from {config.init_from}: its encoder has other sizes: write --set {sizes}")
-    arrays = named(model.weights)
 
     def array(name: Any, own: jax.Array) -> jax.Array:
-        found = arrays.get(jax.tree_util.keystr(name))
+        found = model.arrays.get(jax.tree_util.keystr(name))
         return own if found is None or found.shape != own.shape else jnp.asarray(found)
 
     return jax.tree_util.tree_map_with_path(array, parameters)

@@ -18,7 +18,7 @@ from structdep._engines.cpu.ranges import (
     LAST,
     ROOT,
     Distances,
-    Known,
+    ItemDistances,
     Nest,
     Placed,
     between,
@@ -32,7 +32,7 @@ from structdep._engines.cpu.ranges import (
 from structdep._engines.cpu.weighted import without_weighted
 from structdep._lowering.groups import is_nothing
 from structdep._lowering.plan import Plan, plan
-from structdep._lowering.rewriting import Fold, Term, at_variables, summed_variables
+from structdep._lowering.unfolding import Fold, Term, at_variables, summed_variables
 from structdep._once import once
 from structdep.deduction import Atom, DeductionSystem, Item, Position, Score
 
@@ -69,7 +69,7 @@ class Encoder:
         return self._folds_and_sides[1]
 
     @cached_property
-    def known(self) -> Known:
+    def known(self) -> ItemDistances:
         return find_known(self.folds, self.plan.system.axioms)
 
     @cached_property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
 
-from structdep._lowering.rewriting import Fold
+from structdep._lowering.unfolding import Fold
 from structdep.deduction import Atom, Item, Position, Score
 
 ROOT, LAST = "", "last"
@@ -25,7 +25,7 @@ Placed = tuple[Atom, int]
 """An item and its side."""
 Ordered = Mapping[tuple[int, int], int]
 """For two of an item's positions that stand in this order, by number, their least distance."""
-Known = dict[tuple[Item | Score, int], Ordered]
+ItemDistances = dict[tuple[Item | Score, int], Ordered]
 """That of each item on each side, as far as it can be derived."""
 Pair = tuple[str, str]
 """Two variables, or `ROOT` or `LAST`."""
@@ -87,7 +87,9 @@ def pairs(atom: Atom, side: int) -> list[tuple[int, int]]:
     return [(a, b) for number, a in enumerate(places) for b in places[number + 1 :]]
 
 
-def between(conclusion: Placed | None, factors: Iterable[Atom], chosen: Iterable[Placed], known: Known) -> Distances:
+def between(
+    conclusion: Placed | None, factors: Iterable[Atom], chosen: Iterable[Placed], known: ItemDistances
+) -> Distances:
     """What holds of the positions of a conclusion, its factors, and the premises among them on their sides."""
     found = Distances({(ROOT, LAST): 0})
     atoms = [*factors, *([conclusion[0]] if conclusion else [])]
@@ -106,15 +108,15 @@ def between(conclusion: Placed | None, factors: Iterable[Atom], chosen: Iterable
     return found
 
 
-def choices_of_sides(factors: Iterable[Atom], known: Known) -> Iterator[list[Placed]]:
+def choices_of_sides(factors: Iterable[Atom], known: ItemDistances) -> Iterator[list[Placed]]:
     """The premises of a product on sides on which they can be derived, in each combination."""
     options = [[(a, side) for side in sides(a) if (a.symbol, side) in known] for a in factors if a.is_item]
     return (list(chosen) for chosen in product(*options))
 
 
-def find_known(folds: Sequence[Fold], axioms: Sequence[Atom]) -> Known:
+def find_known(folds: Sequence[Fold], axioms: Sequence[Atom]) -> ItemDistances:
     """The least distances in all items that can be derived."""
-    known: Known = {}
+    known: ItemDistances = {}
     sources = [(axiom, ()) for axiom in axioms] + [(f.conclusion, term) for f in folds for term in f.terms]
     before = None
     while before != known:
@@ -127,7 +129,7 @@ def find_known(folds: Sequence[Fold], axioms: Sequence[Atom]) -> Known:
     return known
 
 
-def _allow(known: Known, conclusion: Atom, side: int, found: Distances) -> None:
+def _allow(known: ItemDistances, conclusion: Atom, side: int, found: Distances) -> None:
     own = {}
     for a, b in pairs(conclusion, side):
         start, end = conclusion.positions[a], conclusion.positions[b]

@@ -6,7 +6,7 @@ Such scores stay the same in an innermost loop, which never goes along ends of a
 from __future__ import annotations
 
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import Fold, Term, rename
+from structdep._lowering.unfolding import Fold, Term, rename
 from structdep.deduction import Atom, Item, Score
 
 Folds = dict[Item | Score, Fold]

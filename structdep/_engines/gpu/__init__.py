@@ -21,8 +21,8 @@ from jax.experimental.pallas import triton
 from structdep._engines.gpu.blocks import Lanes
 from structdep._engines.gpu.compiler import to_fill, to_go_back
 from structdep._engines.gpu.folds import fold_of
-from structdep._engines.gpu.frames import Frame
 from structdep._engines.gpu.kernels import Kernel
+from structdep._engines.gpu.packing import Packing
 from structdep._engines.gpu.program import Program
 from structdep._engines.query import Answer, Arguments, Request, scaled
 from structdep._engines.xla import answer
@@ -83,17 +83,17 @@ class Kernels:
     def __call__(
         self, made: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays
     ) -> tuple[Arrays, Callable[[Arrays], Arrays]]:
-        fold, frame = fold_of(semiring), Frame.of({**tables, **charts})
+        fold, packing = fold_of(semiring), Packing.of({**tables, **charts})
         assert fold is not None
-        kernel = _kernel(made, layout, to_fill(made, layout, frame), self.interpreted)
-        filled = _run(kernel, partial(kernel.fill, fold), [], frame.flatten({**tables, **charts}) / fold.unit)
-        arrays = frame.unflatten(filled * fold.unit)
+        kernel = _kernel(made, layout, to_fill(made, layout, packing), self.interpreted)
+        filled = _run(kernel, partial(kernel.fill, fold), [], packing.flatten({**tables, **charts}) / fold.unit)
+        arrays = packing.unflatten(filled * fold.unit)
 
         def back(cotangents: Arrays) -> Arrays:
             """For cotangents that are nowhere negative."""
-            kernel = _kernel(made, layout, to_go_back(made, layout, frame), self.interpreted)
+            kernel = _kernel(made, layout, to_go_back(made, layout, packing), self.interpreted)
             zeros = {key: jnp.zeros_like(table) for key, table in tables.items()}
-            found = frame.unflatten(_run(kernel, kernel.go_back, [filled], frame.flatten({**zeros, **cotangents})))
+            found = packing.unflatten(_run(kernel, kernel.go_back, [filled], packing.flatten({**zeros, **cotangents})))
             return {key: found[key] for key in tables}
 
         return {key: arrays[key] for key in charts}, back

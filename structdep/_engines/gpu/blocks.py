@@ -24,7 +24,7 @@ class Lanes(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where in a frame something lies: steps along the axes that lanes share, and those that each loops over."""
+    """Where in a packed chart something lies: steps along the axes that lanes share, and those that each loops over."""
 
     start: Number
     lanes: list[Number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 
-from structdep._engines.gpu.frames import Frame
+from structdep._engines.gpu.packing import Packing
 from structdep._engines.gpu.program import Item, Program, Size, Step, Term
 from structdep._engines.xla.filling import make_steps
 from structdep._engines.xla.steps import Step as Group
@@ -14,34 +14,34 @@ from structdep._lowering.plan import Block, Plan
 from structdep._lowering.views import View
 
 
-def to_fill(plan: Plan, layout: Layout, frame: Frame) -> Program:
+def to_fill(plan: Plan, layout: Layout, packing: Packing) -> Program:
     """Items with their products, in the order in which they can be made."""
-    return Program([Step(tuple(group)) for group in _groups(plan, layout, frame)])
+    return Program([Step(tuple(group)) for group in _groups(plan, layout, packing)])
 
 
-def to_go_back(plan: Plan, layout: Layout, frame: Frame) -> Program:
+def to_go_back(plan: Plan, layout: Layout, packing: Packing) -> Program:
     """Items in the reverse order, with the shares that they give."""
-    groups = [tuple(group) for group in _groups(plan, layout, frame)]
+    groups = [tuple(group) for group in _groups(plan, layout, packing)]
     return Program([Step(tuple(replace(item, terms=()) for item in g), _phases(g)) for g in reversed(groups)])
 
 
-def _groups(plan: Plan, layout: Layout, frame: Frame) -> Iterator[Iterator[Item]]:
+def _groups(plan: Plan, layout: Layout, packing: Packing) -> Iterator[Iterator[Item]]:
     """All that is the same for a group of items: the items, each by itself."""
     none, one = (make_steps(plan, layout, Block(width, width, plan.groups)) for width in (0, 1))
     for group, step, wider in zip(plan.groups, none, one, strict=True):
         leasts = [plan.least[fold.conclusion.symbol] for fold in group.folds]
-        yield (_item(step, wider, member, least, frame) for member, least in enumerate(leasts))
+        yield (_item(step, wider, member, least, packing) for member, least in enumerate(leasts))
 
 
-def _item(step: Group, wider: Group, member: int, least: int, frame: Frame) -> Item:
-    targets = tuple(frame.place(view, member) for view in step.targets)
+def _item(step: Group, wider: Group, member: int, least: int, packing: Packing) -> Item:
+    targets = tuple(packing.address(view, member) for view in step.targets)
     sizes = dict(_sizes(step.targets, wider.targets))
     lanes = tuple(range(-len(step.shape) + (step.members > 1), 0))
     terms = []
-    for (views, summed), (larger, _), having in zip(step.products, wider.products, step.having, strict=True):
-        if member in having:
+    for (views, summed), (larger, _), owners in zip(step.products, wider.products, step.owners, strict=True):
+        if member in owners:
             loops = tuple(range(-len(step.shape) - summed, -len(step.shape)))
-            own = tuple(frame.place(view, member) for view in views)
+            own = tuple(packing.address(view, member) for view in views)
             terms.append(Term(targets[0], targets[0], own, lanes, loops, sizes | dict(_sizes(views, larger))))
     return Item(least, targets, lanes, sizes, tuple(terms))
 

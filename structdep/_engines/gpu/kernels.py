@@ -24,7 +24,7 @@ from structdep._engines.gpu.program import STEP_SIZE, Kind, Program
 
 @dataclass(frozen=True)
 class Kernel:
-    """A program at work on the frames of sentences, whose items have widths from `least` to `widest`.
+    """A program at work on the packed charts of sentences, whose items have widths from `least` to `widest`.
 
     An item with one row of cells at each width is worked on by a `narrow` block of lanes, others by a `wide` one. Lanes
     read so many terms `at_once` before they add them up, as memory answers late.
@@ -43,8 +43,8 @@ class Kernel:
         if not self.interpreted:
             triton.debug_barrier()
 
-    def fill(self, fold: Fold, code: Ref, _: Ref, frame: Ref) -> None:
-        """The frame, which holds score tables and axioms, in its place."""
+    def fill(self, fold: Fold, code: Ref, _: Ref, chart: Ref) -> None:
+        """The packed chart, which holds score tables and axioms, in its place."""
 
         def at_width(width: jax.Array, _: None) -> None:
             each(0, STEP_SIZE, self.program.steps, partial(step, width))
@@ -66,19 +66,19 @@ class Kernel:
                 own = [factor.of(cell) for factor in factors]
 
                 def add(splits: list[Any], state: Any) -> Any:
-                    read = [[load(frame, one.at(split), mask & there) for one in own] for split, there in splits]
+                    read = [[load(chart, one.at(split), mask & there) for one in own] for split, there in splits]
                     return fold.add(state, [reduce(jnp.add, factors) for factors in read])
 
                 return self.over(kind, lanes, loops, add, state)
 
-            state = self.terms(code, phase, term, fold.start(lanes, frame.dtype))
+            state = self.terms(code, phase, term, fold.start(lanes, chart.dtype))
             for target in targets:
-                store(frame, target.of(cell).start, fold.value(state), mask)
+                store(chart, target.of(cell).start, fold.value(state), mask)
 
         loop(self.least, self.widest + 1, at_width)
 
-    def go_back(self, code: Ref, frame: Ref, _: Ref, derivatives: Ref) -> None:
-        """The derivatives of what is in the frame in their place, where seeds are.
+    def go_back(self, code: Ref, chart: Ref, _: Ref, derivatives: Ref) -> None:
+        """The derivatives of the packed chart in their place, where seeds are.
 
         Before an item gives shares, the logarithm of its derivative, less its value, takes the place of the derivative:
         with what a term is besides, that is the logarithm of its weight.
@@ -98,7 +98,7 @@ class Kernel:
 
         def ratio(targets: list[Place], cell: list[Number], mask: jax.Array) -> None:
             first, second = (target.of(cell).start for target in targets)
-            value, derivative = load(frame, first, mask), load(derivatives, first, mask, 0)
+            value, derivative = load(chart, first, mask), load(derivatives, first, mask, 0)
             derivative += load(derivatives, second, mask & (first != second), 0)
             there = (derivative > 0) & (value > -jnp.inf)
             log = jnp.where(there, jnp.log2(jnp.where(there, derivative, 1)) - value, -jnp.inf)
@@ -123,8 +123,8 @@ class Kernel:
                 ]
                 return reduce(jnp.add, [jnp.exp2(reduce(jnp.add, logs)) for logs in read], sums)
 
-            terms = [(frame, factor) for factor in factors]
-            sums = self.over(kind, self.wide, loops, add, jnp.zeros(self.wide, frame.dtype))
+            terms = [(chart, factor) for factor in factors]
+            sums = self.over(kind, self.wide, loops, add, jnp.zeros(self.wide, chart.dtype))
             store(derivatives, made.start, before + sums, mask & (sums > 0))
 
         loop(0, self.widest + 1 - self.least, at_width)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structdep._engines.gpu.frames import Form
+from structdep._engines.gpu.packing import Address
 
 
 class Kind(NamedTuple):
@@ -37,9 +37,9 @@ class Term:
     That is the `target` of which the product is a term, or one of its factors, which gets a share of its derivative.
     """
 
-    made: Form
-    target: Form
-    factors: tuple[Form, ...]
+    made: Address
+    target: Address
+    factors: tuple[Address, ...]
     lanes: tuple[int, ...]
     loops: tuple[int, ...]
     sizes: Mapping[int, Size]
@@ -54,7 +54,7 @@ class Item:
     """An item at one width: from which width on it has values, where it is stored, and its products."""
 
     least: int
-    targets: tuple[Form, ...]
+    targets: tuple[Address, ...]
     lanes: tuple[int, ...]
     sizes: Mapping[int, Size]
     terms: tuple[Term, ...] = ()
@@ -120,16 +120,18 @@ class Program:
 
     def _item(self, item: Item, phase_at: int) -> list[int]:
         numbers = [item.least, len(item.lanes) == 1, *_sizes(item.lanes, self.lanes, item.sizes)]
-        forms = [self._form(form, item.lanes, ()) for form in (item.targets * 2)[:2]]
-        return [*numbers, *chain(*forms), phase_at]
+        addresses = [self._address(address, item.lanes, ()) for address in (item.targets * 2)[:2]]
+        return [*numbers, *chain(*addresses), phase_at]
 
     def _term(self, term: Term) -> list[int]:
         sizes = [*_sizes(term.lanes, self.lanes, term.sizes), *_sizes(term.loops, self.loops, term.sizes)]
-        forms = [self._form(form, term.lanes, term.loops) for form in (term.made, term.target, *term.factors)]
-        return [*sizes, *chain(*forms)]
+        addresses = [
+            self._address(address, term.lanes, term.loops) for address in (term.made, term.target, *term.factors)
+        ]
+        return [*sizes, *chain(*addresses)]
 
-    def _form(self, form: Form, lanes: Sequence[int], loops: Sequence[int]) -> list[int]:
-        return [form.start, form.slope, *_steps(lanes, self.lanes, form), *_steps(loops, self.loops, form)]
+    def _address(self, address: Address, lanes: Sequence[int], loops: Sequence[int]) -> list[int]:
+        return [address.start, address.slope, *_steps(lanes, self.lanes, address), *_steps(loops, self.loops, address)]
 
 
 def _sizes(axes: Sequence[int], places: int, sizes: Mapping[int, Size]) -> list[int]:
@@ -137,5 +139,5 @@ def _sizes(axes: Sequence[int], places: int, sizes: Mapping[int, Size]) -> list[
     return [*chain(*[(1, 0)] * (places - len(axes)), *(sizes[axis] for axis in axes))]
 
 
-def _steps(axes: Sequence[int], places: int, form: Form) -> list[int]:
-    return [0] * (places - len(axes)) + [form.steps.get(axis, 0) for axis in axes]
+def _steps(axes: Sequence[int], places: int, address: Address) -> list[int]:
+    return [0] * (places - len(axes)) + [address.steps.get(axis, 0) for axis in axes]

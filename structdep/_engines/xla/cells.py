@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import SIDES, Layout
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import summed_variables
+from structdep._lowering.unfolding import summed_variables
 from structdep.deduction import Atom
 from structdep.semirings import Semiring
 
@@ -32,12 +32,12 @@ def over_splits(summed: tuple[str, ...], layout: Layout, at: Bindings) -> dict[s
 
 
 def chart_value(
-    charts: Arrays, family: str, row: Any, item: Atom, at: Bindings, layout: Layout, semiring: Semiring
+    charts: Arrays, store: str, row: Any, item: Atom, at: Bindings, layout: Layout, semiring: Semiring
 ) -> Any:
-    """The value `[*grid, batch]` of the item in this row of its family, at these positions."""
-    side = next(side for side in SIDES if (side, family) in charts)
+    """The value `[*grid, batch]` of the item in this row of its store, at these positions."""
+    side = next(side for side in SIDES if (side, store) in charts)
     index = [row, *layout.cell(side, item, _positions(item, at))]
-    chart = charts[side, family]
+    chart = charts[side, store]
     return look_up(chart, index, semiring)
 
 
@@ -81,12 +81,12 @@ def goal_value(
     def value(atom: Atom, at: Bindings) -> Any:
         if not atom.is_item:
             return table_value(tables[atom.symbol.name], atom, at, semiring)
-        family, (row,) = plan.places([atom])
-        return chart_value(charts, family, row, atom, at, layout, semiring)
+        store, (row,) = plan.places([atom])
+        return chart_value(charts, store, row, atom, at, layout, semiring)
 
     products = []
     for term in plan.goal.terms:
         summed = summed_variables(plan.goal.conclusion, term)
         at = over_splits(summed, layout, ends)
         products.append(([reduce(semiring.times, [value(atom, at) for atom in term])], len(summed)))
-    return semiring.fold(lambda: products)
+    return semiring.fold(products)

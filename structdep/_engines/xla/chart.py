@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from structdep._engines.masking import is_sound, nan_unless
+from structdep._engines.masking import is_valid, nan_unless
 from structdep._engines.query import Arguments, Query, Request
 from structdep._engines.xla import dense
 from structdep._engines.xla.cells import goal_value
@@ -34,9 +35,24 @@ from cotangents of the charts to those of the skewed scores."""
 def by_xla(
     made: Plan, layout: Layout, semiring: Semiring, tables: Arrays, charts: Arrays
 ) -> tuple[Arrays, Callable[[Arrays], Arrays]]:
-    """See `Fill`."""
-    charts = fill(made, layout, tables, charts, semiring)
-    return charts, lambda cotangents: sweep(made, layout, tables, charts, cotangents, semiring)
+    """See `Fill`. Loops over the anchoring end and the batch as one axis are long also in small batches."""
+    axes = {key: len(atom.positions) for key, atom in made.charts.items()} | {key: len(key) - 3 for key in tables}
+    batch = jax.tree.leaves(charts)[0].shape[len(made.charts[next(iter(charts))].positions) + 1]
+    shapes = {key: jax.tree.map(jnp.shape, array) for key, array in (tables | charts).items()}
+
+    def merged(arrays: Arrays) -> Arrays:
+        def of_leaf(leaf: jax.Array, axis: int) -> jax.Array:
+            return leaf.reshape(*leaf.shape[:axis], -1, *leaf.shape[axis + 2 :])
+
+        return {key: jax.tree.map(partial(of_leaf, axis=axes[key]), array) for key, array in arrays.items()}
+
+    def split(arrays: Arrays) -> Arrays:
+        return {key: jax.tree.map(jnp.reshape, array, shapes[key]) for key, array in arrays.items()}
+
+    layout = replace(layout, batch=batch)
+    rows = merged(tables)
+    filled = fill(made, layout, rows, merged(charts), semiring)
+    return split(filled), lambda cotangents: split(sweep(made, layout, rows, filled, merged(cotangents), semiring))
 
 
 def run_chart(system: DeductionSystem, request: Request, arguments: Arguments, fill: Fill) -> tuple[Any, Arrays]:
@@ -78,7 +94,7 @@ def _parse(made: Plan, request: Request, fill: Fill, arguments: Arguments) -> tu
     """The answer for one group: the value is NaN where a score is."""
     tables, lengths, cotangent, _ = arguments
     semiring, query = request.semiring, request.query
-    sound = is_sound(tables)
+    valid = is_valid(tables)
     arity = {name: made.system.tables[name][1] for name in tables}
     tables = {name: _move_axis(table, 0, arity[name]) for name, table in tables.items()}
     first = jax.tree.leaves(tables)[0]
@@ -88,7 +104,7 @@ def _parse(made: Plan, request: Request, fill: Fill, arguments: Arguments) -> tu
     charts, back = _filled(made, layout, semiring, fill, tables, charts)
 
     def goal(tables: Arrays, charts: Arrays) -> Any:
-        return nan_unless(sound, goal_value(made, layout, tables, charts, lengths, semiring))
+        return nan_unless(valid, goal_value(made, layout, tables, charts, lengths, semiring))
 
     if query is Query.EXPECTED_COUNTS:
         value, seed = jax.vjp(goal, tables, charts)
@@ -102,7 +118,7 @@ def _parse(made: Plan, request: Request, fill: Fill, arguments: Arguments) -> tu
         tables = {name: table for name, (table,) in tables.items()}
         counts = derivations(made, layout, tables, charts, lengths, value, semiring)
     elif query in (Query.BEST, Query.SAMPLE):
-        exists = sound & (value != semiring.zero) & jnp.isfinite(value)
+        exists = valid & (value != semiring.zero) & jnp.isfinite(value)
         keys = arguments.keys if query is Query.SAMPLE else None
         counts = derivation(made, layout, tables, charts, lengths, exists, semiring, keys)
     return value, {name: _move_axis(table, arity[name], 0) for name, table in counts.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from itertools import chain, product
 from math import prod
 from typing import Any
@@ -18,20 +18,18 @@ from structdep._engines.xla.steps import Arrays
 from structdep._lowering.groups import Group, Member, align, is_nothing
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import summed_variables
+from structdep._lowering.unfolding import summed_variables
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.deduction.widths import width_of_axiom
 from structdep.semirings import KBest, MaxPlus, Semiring
-from structdep.semirings.numerics import apart, first_true
+from structdep.semirings.reductions import stored
 
 GOAL = "goal"
-WINDOW = 128
-"""Rows whose semiring sum is one piece of work."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The products that make the items of a family, in one order."""
+    """The products that make the items of a store, in one order."""
 
     plan: Plan
     group: Group
@@ -87,7 +85,8 @@ class Choices:
             if keys is not None:  # the greatest of values with such noise is each with probability exp(value - sum)
                 noise = jax.vmap(lambda key: jax.random.gumbel(key, every.shape[:1], every.dtype), out_axes=1)(keys)
                 every, semiring = every + noise, MaxPlus()
-            flat = first_true(every == _best(every, semiring))
+            best = stored(semiring.fold([([every], 1)]))
+            flat = jnp.argmax(every == best, axis=0)
         starts = np.cumsum([0, *map(len, values.values())])
         which = (flat >= starts[1:-1, None]).sum(0)
         split = flat - jnp.asarray(starts)[which]
@@ -108,8 +107,8 @@ class Choices:
     ) -> Any:
         """The values of a factor: of an item in the row that the member of the group has, or of the score it has."""
         if slot[0].is_item:
-            family, rows = self.plan.places(slot)
-            return chart_value(charts, family, jnp.asarray(rows)[member], slot[0], at, self.layout, semiring)
+            store, rows = self.plan.places(slot)
+            return chart_value(charts, store, jnp.asarray(rows)[member], slot[0], at, self.layout, semiring)
         scores = tuple(dict.fromkeys(slot))
         values = jnp.stack([table_value(tables[atom.symbol.name], atom, at, MaxPlus()) for atom in scores])
         which = jnp.asarray([scores.index(atom) for atom in slot])[member]
@@ -141,7 +140,7 @@ class Choices:
             width = self._form([(right, 1), (left, -1)], -widest.get(atom.symbol, -1))
             positions = [self._form([(position, 1)]) for position in atom.positions]
             rest = self._form([]) * (self.plan.arity - len(positions))
-            kind = numbers.get(self.plan.families[atom.symbol], -1)
+            kind = numbers.get(self.plan.stores[atom.symbol], -1)
             return [kind, self.plan.rows[atom.symbol], *chain(width, *positions), *rest]
 
         nothing = [-1, 0, *self._form([]) * (1 + self.plan.arity)]
@@ -193,21 +192,6 @@ def _products(factors: Sequence[Any], semiring: Semiring) -> Iterator[tuple[tupl
             yield ranks, sum([own[rank] for own, rank in zip(premises, ranks, strict=True)] + rest)
 
 
-def _best(values: jax.Array, semiring: Semiring) -> jax.Array:
-    """The semiring sum of each column; first of windows, as XLA computes that of many rows anew for each of them."""
-    while len(values) > WINDOW:
-        padded = jnp.pad(values, [(0, -len(values) % WINDOW), (0, 0)], constant_values=semiring.zero)
-        windows = padded.reshape(WINDOW, -1, values.shape[1])
-        values = apart(partial(_sum, windows, semiring))
-    return _sum(values, semiring)
-
-
-def _sum(values: jax.Array, semiring: Semiring) -> jax.Array:
-    """The semiring sum of the rows."""
-    total: jax.Array = semiring.fold(lambda: [([values], 1)])
-    return total
-
-
 def _nth(values: jax.Array, rank: jax.Array, k: int) -> jax.Array:
     """The number of the row with the value of a rank, in each column: the same row for no two of the k ranks."""
     best = jax.lax.top_k(values.T, min(k, len(values)))[1]
@@ -215,10 +199,10 @@ def _nth(values: jax.Array, rank: jax.Array, k: int) -> jax.Array:
 
 
 def choices(plan: Plan, layout: Layout) -> dict[str, Choices]:
-    """Of each family, those that are made last first; then of the goal."""
+    """Of each store, those that are made last first; then of the goal."""
     members: dict[str, list[Member]] = {}
-    families = plan.families | {plan.goal.conclusion.symbol: GOAL}
+    stores = plan.stores | {plan.goal.conclusion.symbol: GOAL}
     for fold in (*plan.items, plan.goal):
-        members.setdefault(families[fold.conclusion.symbol], []).append(Member.of(fold, families))
+        members.setdefault(stores[fold.conclusion.symbol], []).append(Member.of(fold, stores))
     names = [*sorted(members.keys() - {GOAL}, reverse=True), GOAL]
     return {name: Choices(plan, align(members[name]), layout) for name in names}

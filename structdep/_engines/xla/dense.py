@@ -21,7 +21,7 @@ from structdep._engines.xla.skewing import join
 from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
-from structdep._lowering.rewriting import Fold, at_variables, summed_variables
+from structdep._lowering.unfolding import Fold, at_variables, summed_variables
 from structdep.deduction import Atom, Item, Position, Score
 from structdep.semirings import Semiring
 
@@ -102,7 +102,7 @@ def _value(
             return look_up(source, [_node(p, at) for p in atom.positions], semiring)
 
         products.append(([factor(atom) for atom in term], len(summed)))
-    return semiring.fold(lambda: products)
+    return semiring.fold(products)
 
 
 def _where(here: jax.Array, value: Any, other: Any) -> Any:
@@ -118,13 +118,13 @@ def _store(
     plan: Plan, layout: Layout, charts: Arrays, atom: Atom, at: Bindings, exists: jax.Array, values: Any
 ) -> Arrays:
     """The charts with the values of an item at all nodes where it exists. Indices behind an axis are dropped."""
-    family, (row,) = plan.places([atom])
+    store, (row,) = plan.places([atom])
     nodes: Sequence[jax.Array] = jnp.broadcast_arrays(*(_node(p, at)[..., 0] for p in atom.positions))
-    for side in (side for side, own in plan.charts if own == family):
+    for side in (side for side, own in plan.charts if own == store):
         index = [jnp.where(exists[..., 0], i, 4 * layout.nodes) for i in layout.cell(side, atom, nodes)]
 
         def set_all(chart: jax.Array, own: jax.Array, index: list[jax.Array] = index) -> jax.Array:
             return chart.at[(row, *index)].set(own, mode="drop")
 
-        charts = charts | {(side, family): jax.tree.map(set_all, charts[side, family], values)}
+        charts = charts | {(side, store): jax.tree.map(set_all, charts[side, store], values)}
     return charts

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep._engines.xla.steps import Arrays, Stages, Step, total
+from structdep._engines.xla.steps import Arrays, Step, apart, total
 from structdep._lowering.groups import Group, is_nothing
 from structdep._lowering.layout import SIDES, Grid, Layout, sides
 from structdep._lowering.plan import Block, Plan
-from structdep._lowering.rewriting import summed_variables
-from structdep._lowering.views import Key, View, unions
+from structdep._lowering.unfolding import summed_variables
+from structdep._lowering.views import Key, View
 from structdep.deduction import Atom
 from structdep.semirings import Semiring
 
@@ -26,23 +27,23 @@ def make_steps(plan: Plan, layout: Layout, block: Block) -> list[Step]:
 
 def _step(group: Group, plan: Plan, layout: Layout, block: Block) -> Step:
     grid = Grid(layout, group.conclusion, (), block.lo, block.hi, len(group.folds))
-    products, having = [], []
+    products, owners = [], []
     for term in group.terms:
         summed = summed_variables(group.conclusion, tuple(slot[0] for slot in term))
         products.append((tuple(_view(slot, plan, replace(grid, summed=summed)) for slot in term), len(summed)))
         factors = enumerate(zip(*term, strict=True))
-        having.append(tuple(member for member, own in factors if not any(map(is_nothing, own))))
-    family, rows = plan.places([fold.conclusion for fold in group.folds])
-    targets = (grid.item(side, group.conclusion, family, rows) for side in SIDES if (side, family) in plan.charts)
-    return Step(tuple(products), tuple(targets), grid.shape, tuple(having))
+        owners.append(tuple(member for member, own in factors if not any(map(is_nothing, own))))
+    store, rows = plan.places([fold.conclusion for fold in group.folds])
+    targets = (grid.item(side, group.conclusion, store, rows) for side in SIDES if (side, store) in plan.charts)
+    return Step(tuple(products), tuple(targets), grid.shape, tuple(owners))
 
 
 def _view(slot: Sequence[Atom], plan: Plan, grid: Grid) -> View:
     if not slot[0].is_item:
         return grid.score(slot)
-    family, rows = plan.places(slot)
-    side = next(side for side in "=" + sides(slot[0], grid.conclusion) if (side, family) in plan.charts)
-    return grid.item(side, slot[0], family, rows)
+    store, rows = plan.places(slot)
+    side = next(side for side in "=" + sides(slot[0], grid.conclusion) if (side, store) in plan.charts)
+    return grid.item(side, slot[0], store, rows)
 
 
 def table_keys(plan: Plan, layout: Layout) -> list[Key]:
@@ -56,15 +57,15 @@ def table_keys(plan: Plan, layout: Layout) -> list[Key]:
 def empty_charts(plan: Plan, layout: Layout, semiring: Semiring, batch: int, dtype: Any, keep: bool) -> Arrays:
     """Charts that hold the axioms, of boxed rules. Items read at their own width alone keep all widths if `keep`."""
     charts: Arrays = {}
-    for (side, family), atom in plan.charts.items():
-        shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, family), layout)
-        charts[side, family] = semiring.zeros((plan.sizes[family], *shape, batch), dtype)
+    for (side, store), atom in plan.charts.items():
+        shape = layout.slab(atom) if side == "=" and not keep else plan.shape((side, store), layout)
+        charts[side, store] = semiring.zeros((plan.sizes[store], *shape, batch), dtype)
     for axiom in plan.system.axioms if plan.is_boxed else ():
         width = axiom.span[1].shift
         grid = Grid(layout, axiom, (), width, width)
         ones = semiring.ones((*grid.shape, batch), dtype)
         for side in SIDES:
-            if (side, plan.families[axiom.symbol]) in charts:
+            if (side, plan.stores[axiom.symbol]) in charts:
                 view = grid.item(side, axiom, *plan.places([axiom]))
                 charts[view.key] = view.write(charts[view.key], ones, width)
     return charts
@@ -76,18 +77,12 @@ def fill(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, semiring: S
         steps = make_steps(plan, layout, block)
 
         def body(width: jax.Array, charts: Arrays, steps: list[Step] = steps) -> Arrays:
-            stages = Stages(width)
             for step in steps:
-                charts = step.advance(tables, charts, semiring, stages)
+                charts, width = step.advance(tables, charts, semiring, width)
             return charts
 
         charts = lax.fori_loop(block.lo, block.hi + 1, body, charts)
     return charts
-
-
-def _slab(chart: Any) -> Any:
-    """Zeros in place of a chart's items of one width."""
-    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), chart)
 
 
 def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents: Arrays, semiring: Semiring) -> Arrays:
@@ -100,25 +95,31 @@ def sweep(plan: Plan, layout: Layout, tables: Arrays, charts: Arrays, cotangents
         steps = make_steps(plan, layout, block)
 
         def body(count: jax.Array, state: Arrays, steps: list[Step] = steps, hi: int = block.hi) -> Arrays:
-            stages = Stages(hi - count)
-            state = state | own
-            shares: dict[View, list[Any]] = {}
+            width, state = hi - count, state | own
+            pending: dict[View, list[Any]] = {}
             for step in reversed(steps):
-                state = _add(state, shares, {target.key for target in step.targets}, stages)
-                state, boxes = step.pull_back(arrays, state, semiring, stages)
-                for view, box in boxes:
-                    shares.setdefault(view, []).append(box)
-            state = _add(state, shares, {view.key for view in shares}, stages)
+                state, width = _add(state, pending, {target.key for target in step.targets}, width)
+                found, width = step.pull_back(arrays, state, semiring, width)
+                for view, part in found:
+                    pending.setdefault(view, []).append(part)
+            state, width = _add(state, pending, state.keys(), width)
             return {key: state[key] for key in state if key not in own}
 
         state = lax.fori_loop(0, block.hi + 1 - block.lo, body, state)
     return {key: state[key] for key in tables}
 
 
-def _add(state: Arrays, shares: dict[View, list[Any]], keys: Collection[Key], stages: Stages) -> Arrays:
-    """The state with the shares in the arrays of some keys, which are used up."""
-    totals = {view: total(shares.pop(view)) for view in list(shares) if view.key in keys}
-    for one in unions(totals):
-        key = one.view.key
-        state = state | {key: one.view.add(state[key], one.join(totals), stages.width)}
-    return state
+def _add(
+    state: Arrays, pending: dict[View, list[Any]], keys: Collection[Key], width: jax.Array
+) -> tuple[Arrays, jax.Array]:
+    """The state with the pending cotangents of some arrays added, and the width."""
+    for view in [view for view in pending if view.key in keys]:
+        source = state[view.key]
+        box, width = apart(partial(view.added, source, total(pending.pop(view)), width), width)
+        state = state | {view.key: view.replace(source, box, width)}
+    return state, width
+
+
+def _slab(chart: Any) -> Any:
+    """Zeros in place of a chart's items of one width."""
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:, :1]), chart)

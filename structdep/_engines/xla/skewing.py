@@ -26,7 +26,7 @@ def skew_all(keys: Iterable[Key], layout: Layout, semiring: Semiring, tables: Ma
 
 
 def join(names: str, tables: Mapping[str, Any], semiring: Semiring) -> Any:
-    """The product of the tables that a name tells, as `structdep._lowering.rewriting.join` writes them."""
+    """The product of the tables that a name tells, as `structdep._lowering.unfolding.join` writes them."""
     return reduce(semiring.times, [tables[name] for name in names.split()])
 
 

@@ -7,7 +7,6 @@ among equals: rules in their order, then splits from the left), or one drawn in 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -20,13 +19,13 @@ from structdep._engines.xla.steps import Arrays
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan
 from structdep.semirings import KBest, Semiring
-from structdep.semirings.numerics import apart
+from structdep.semirings.reductions import stored
 
 
 class Stacks(NamedTuple):
     """Cells to visit: `cells` [kinds, depth, 1 + arity, batch], of which the first `sizes` [kinds, batch] count.
 
-    A cell is the item's row in its family, its positions and, in `KBest`, its rank.
+    A cell is the item's row in its store, its positions and, in `KBest`, its rank.
     """
 
     cells: jax.Array
@@ -51,7 +50,7 @@ class Stacks(NamedTuple):
         """The last cell of each sentence, whether there is one, and the stacks without it."""
         size = self.sizes[kind]
         left = self.sizes.at[kind].set(jnp.maximum(size - 1, 0))
-        return apart(partial(self.top, kind)), size > 0, Stacks(self.cells, left)
+        return stored(self.top(kind)), size > 0, Stacks(self.cells, left)
 
 
 State = tuple[Stacks, jax.Array, jax.Array | None]

@@ -16,7 +16,7 @@ from structdep._engines.xla.steps import Arrays
 from structdep._lowering.views import Key, View
 
 
-class Form(NamedTuple):
+class Address(NamedTuple):
     """`start + slope * width`, and steps along axes of a product's grid, which are counted from its last.
 
     It is in the row of this `array`, one row of those that are stored under a key.
@@ -29,14 +29,14 @@ class Form(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Frame:
+class Packing:
     """Arrays by their shapes, without the batch, which is their last axis outside of the frame, and here the first."""
 
     shapes: Mapping[Key, tuple[int, ...]]
 
     @staticmethod
-    def of(arrays: Arrays) -> Frame:
-        return Frame({key: array.shape[:-1] for key, array in arrays.items()})
+    def of(arrays: Arrays) -> Packing:
+        return Packing({key: array.shape[:-1] for key, array in arrays.items()})
 
     @cached_property
     def starts(self) -> dict[Key, int]:
@@ -54,7 +54,7 @@ class Frame:
         shaped = zip(self.shapes.items(), parts, strict=True)
         return {key: jnp.moveaxis(part.reshape(-1, *shape), 0, -1) for (key, shape), part in shaped}
 
-    def place(self, view: View, member: int) -> Form:
+    def address(self, view: View, member: int) -> Address:
         """Where a view has its box at any width, in the row of one member of a group."""
         shape = self.shapes[view.key]
         strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
@@ -63,4 +63,4 @@ class Frame:
         start = self.starts[view.key] + row * strides[0] + sum(dim.start * stride for dim, stride in dims)
         slope = sum(dim.slope * stride for dim, stride in dims)
         steps = {dim.axis - view.rank: stride for dim, stride in dims if dim.axis is not None}
-        return Form(start, slope, steps, (view.key, row))
+        return Address(start, slope, steps, (view.key, row))

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from numpy.typing import ArrayLike
 
-from structdep._engines.masking import is_sound, nan_unless
+from structdep._engines.masking import is_valid, nan_unless
+from structdep.greedy.dual_bound import Dual, Multipliers
 from structdep.greedy.improvement import improved
 from structdep.greedy.parts import Parts, Scores, parts
 from structdep.inference.constraints import Constraints
-from structdep.spanning.dual_bound import Dual, Multipliers
 
 ROUNDING = 1e-5
 """The gap between bound and value that is rounding, relative to the value or the largest score."""
@@ -71,7 +71,7 @@ def dual_decomposition(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from structdep.spanning import dual_decomposition
+        >>> from structdep.greedy import dual_decomposition
         >>> chains = jnp.zeros((4, 4, 4)).at[0, 3, 2].set(5.0)
         >>> found = dual_decomposition({"arc": jnp.zeros((4, 4)).at[2, 1].set(1.0), "grandparent": chains})
         >>> found.heads, found.value, found.optimal
@@ -82,11 +82,11 @@ def dual_decomposition(
     given = parts(scores, lengths, constraints)
     made = given.flat()
     heads, bound = _solve(stop_gradient(made), steps, single_root)
-    sound, value = is_sound(made[:3]), made.score(heads)
-    optimal = sound & ~_is_gap(value, bound, _largest(made))
-    heads = jnp.where((sound & ~jnp.isneginf(value))[:, None], heads, -1)
+    valid, value = is_valid(made[:3]), made.score(heads)
+    optimal = valid & ~_is_gap(value, bound, _largest(made))
+    heads = jnp.where((valid & ~jnp.isneginf(value))[:, None], heads, -1)
     heads = jnp.where(jnp.arange(heads.shape[1]) < made.lengths[:, None], heads, 0)
-    value, bound = nan_unless(sound, (value, jnp.maximum(bound, stop_gradient(value))))
+    value, bound = nan_unless(valid, (value, jnp.maximum(bound, stop_gradient(value))))
     batch = given.lengths.shape
     return CertifiedTrees(
         heads.reshape(*batch, heads.shape[1]), value.reshape(batch), bound.reshape(batch), optimal.reshape(batch)

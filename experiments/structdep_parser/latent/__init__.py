@@ -1,0 +1,1 @@
+"""A model with latent trees on a generated language: the experiment `experiments/latent_trees.py`."""

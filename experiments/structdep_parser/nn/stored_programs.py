@@ -1,0 +1,122 @@
+"""Compiled programs in the user's cache, found by what they are made of: those that are there are not traced again.
+
+JAX's own cache is asked for a program that has been traced and lowered, which takes longer than parsing a treebank.
+"""
+
+import hashlib
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+import structdep
+from structdep._engines.choice import wanted
+from structdep_parser.files import write_whole
+
+Program = Callable[..., Any]
+FOLDER = "programs"
+DAYS = 30
+"""How long a program is kept that nobody uses."""
+
+
+def part(identity: str, name: str) -> str:
+    """The identity of a part of what has this one; without one, it has none either."""
+    return f"{identity} {name}" if identity else ""
+
+
+def stored(identity: str, args: tuple[Any, ...], compiled: Callable[[], Any]) -> Program:
+    """The program of this identity for arguments like these: from JAX's cache folder, or `compiled` and put there.
+
+    Args:
+        identity: all that the function depends on besides its arguments; nothing is kept where it is empty.
+        args: the arguments.
+        compiled: makes the program.
+    """
+    folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+    is_asked = identity and folder is not None and jax.config.jax_enable_compilation_cache  # type: ignore[attr-defined]
+    if not is_asked or jax.process_count() > 1:
+        return compiled()
+    path = Path(folder, FOLDER, _digest(identity, args))
+    if (found := _read(path, args)) is not None:
+        return found
+    with _without_own_cache():
+        program = compiled()
+    _write(path, program)
+    return program
+
+
+@contextmanager
+def _without_own_cache() -> Iterator[None]:
+    """JAX's cache is off: programs that come from there cannot be written again."""
+    jax.config.update("jax_enable_compilation_cache", False)  # type: ignore[no-untyped-call]
+    reset_cache()
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_compilation_cache", True)  # type: ignore[no-untyped-call]
+        reset_cache()
+
+
+def _read(path: Path, args: tuple[Any, ...]) -> Program | None:
+    """None where there is no such program, or it cannot be read."""
+    try:
+        payload, output = pickle.loads(path.read_bytes())
+        program = deserialize_and_load(payload, jax.tree.structure((args, {})), jax.tree.structure(output))
+        path.touch()
+    except Exception:  # whatever is wrong with a file of the cache, the program is compiled instead
+        return None
+    return program
+
+
+def _write(path: Path, program: Any) -> None:
+    payload, _, structure = serialize(program)
+    output = jax.tree.unflatten(structure, range(structure.num_leaves))
+    try:
+        write_whole(path, pickle.dumps((payload, output)))
+        for other in path.parent.iterdir():
+            if time.time() - other.stat().st_mtime > DAYS * 24 * 3600:
+                other.unlink(missing_ok=True)
+    except OSError:
+        pass  # a cache that cannot be written is none
+
+
+def _digest(identity: str, args: tuple[Any, ...]) -> str:
+    leaves, structure = jax.tree.flatten(args)
+    shapes = [(leaf.shape, str(leaf.dtype)) for leaf in leaves]
+    settings = sorted(jax.config.values.items()), wanted()
+    asked = _surroundings(), settings, identity, shapes, str(structure)
+    return hashlib.sha256(repr(asked).encode()).hexdigest()
+
+
+@cache
+def _surroundings() -> tuple[Any, ...]:
+    """The software and the machine that programs are compiled for."""
+    versions = [version(name) for name in ("jax", "jaxlib", "flax")]
+    settings = sorted(item for item in os.environ.items() if item[0].startswith(("XLA_", "STRUCTDEP_")))
+    device = jax.devices()[0]
+    return versions, _sources(), settings, device.platform, device.device_kind, jax.device_count(), _processor()
+
+
+def _sources() -> list[tuple[str, int, int]]:
+    """Our own files, as they are: their sizes and times."""
+    packages = Path(structdep.__file__).parent, Path(__file__).parent.parent
+    files = sorted(path for package in packages for ending in ("py", "so") for path in package.rglob(f"*.{ending}"))
+    return [(str(path), (told := path.stat()).st_size, told.st_mtime_ns) for path in files]
+
+
+def _processor() -> str:
+    """What a CPU can do, where Linux tells: programs for another one end in faults."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")

@@ -1,0 +1,70 @@
+"""Compiled programs that are kept for other processes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import structdep as sd
+from structdep_parser.config import Config
+from structdep_parser.data.sentences import from_text
+from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.nn.compiled import Compiled
+from structdep_parser.nn.stored_programs import FOLDER
+from structdep_parser.parsers.trained_model import identity
+
+SCORES = jax.random.normal(jax.random.key(0), (2, 4, 4))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    before = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path))  # type: ignore[no-untyped-call]
+    yield tmp_path / FOLDER
+    jax.config.update("jax_compilation_cache_dir", before)  # type: ignore[no-untyped-call]
+
+
+def traces(identity: str, scores: jax.Array = SCORES) -> int:
+    """How often a new process would trace the function, whose results are as they should be."""
+    traced = []
+
+    def function(given: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        traced.append(given)
+        return {"heads": sd.argmax(sd.charts.eisner(), given["arc"])}
+
+    compiled = Compiled(function)
+    compiled.identity = identity
+    for _ in range(2):
+        assert jnp.array_equal(compiled({"arc": scores})["heads"], sd.argmax(sd.charts.eisner(), scores))
+    return len(traced)
+
+
+def test_a_program_that_is_kept_is_not_traced(folder: Path) -> None:
+    assert [traces("a"), traces("a"), traces("b"), traces("a"), traces("b")] == [1, 0, 1, 0, 0]
+    assert [traces("a", SCORES[:1]), traces("a", SCORES[:1])] == [1, 0]
+    with sd.use_engine("xla"):
+        assert [traces("a"), traces("a")] == [1, 0]
+
+
+def test_nothing_is_kept_without_an_identity(folder: Path) -> None:
+    assert [traces(""), traces("")] == [1, 1] and not folder.exists()
+
+
+def test_what_cannot_be_read_is_compiled(folder: Path) -> None:
+    assert traces("a") == 1
+    (kept,) = folder.iterdir()
+    kept.write_bytes(kept.read_bytes()[:100])
+    assert [traces("a"), traces("a")] == [1, 0]
+
+
+def test_seeds_share_programs_and_other_models_do_not() -> None:
+    one, other = (Vocabulary.of(list(from_text([text], "text"))) for text in (b"a b c\n", b"a b c d\n"))
+    own = identity(Config(), one)
+    assert own == identity(Config(seed=2, epochs=9, learning_rate=0.1, lang="got"), one)
+    assert (
+        len({own, identity(Config(states=64), one), identity(Config(parser="mst"), one), identity(Config(), other)})
+        == 4
+    )
+    assert identity(Config(encoder_layer="mine:Layer"), one) == ""
