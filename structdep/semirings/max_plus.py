@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 
 from structdep.semirings.base import Semiring, semiring
-from structdep.semirings.reductions import greatest
 
 
 @final
@@ -27,8 +26,11 @@ class MaxPlus(Semiring):
     idempotent: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
+        """The greatest element, NaN if there is one; its derivative is that of the first among equals."""
         axes = (axis,) if isinstance(axis, int) else axis
-        return greatest(a, tuple(one % a.ndim for one in axes))
+        rows = jnp.moveaxis(a, axes, range(len(axes)))
+        rows = rows.reshape(-1, *rows.shape[len(axes) :])
+        return jnp.take_along_axis(rows, jnp.argmax(rows, axis=0, keepdims=True), axis=0)[0]
 
     def plus(self, values: Sequence[jax.Array]) -> jax.Array:
         return reduce(lambda a, b: jnp.where(a >= b, a, b), values)
