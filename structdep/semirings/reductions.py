@@ -1,6 +1,6 @@
-"""Maxima, and sums as fast as XLA can compute them on CPUs.
+"""Sums as fast as XLA can compute them on CPUs.
 
-XLA hands its own reductions to a library, which takes up to 50 times as long as a loop where the result is large.
+XLA hands the sums of JAX to a library, which takes up to 50 times as long as a loop where the result is large.
 """
 
 from __future__ import annotations
@@ -17,13 +17,6 @@ T = TypeVar("T")
 
 LARGE = 1 << 14
 """Sums of more cells than this are computed in loops; the library is up to four times as fast at small ones."""
-
-
-def greatest(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:
-    """The greatest element along some axes, NaN if there is one; its derivative is that of the first among equals."""
-    rows = jnp.moveaxis(a, axes, range(len(axes)))
-    rows = rows.reshape(-1, *rows.shape[len(axes) :])
-    return jnp.take_along_axis(rows, jnp.argmax(rows, axis=0, keepdims=True), axis=0)[0]
 
 
 def total(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:
