@@ -42,8 +42,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="runs of each program (default: 7)")
     parser.add_argument("--out", type=Path, help="also write the table to this file")
     options = parser.parse_args()
-    made = [*lines(options.words, options.sentences), "", *long_lines(options.long, options.batch, options.rounds)]
-    table = "\n".join(made)
+    rows = [*lines(options.words, options.sentences), "", *marginal_lines(options.words, options.sentences), ""]
+    table = "\n".join([*rows, *long_lines(options.long, options.batch, options.rounds)])
     print(table)
     if options.out:
         write_whole(options.out, table + "\n")
@@ -58,6 +58,32 @@ def lines(words: list[int], sentences: int) -> Iterator[str]:
     yield f"|---|{'--:|' * len(words)}"
     for name in EVERY_WAY:
         yield f"| {name} | {' | '.join(f'{100 * column[name]:.1f} %' for column in columns)} |"
+
+
+def marginal_lines(words: list[int], sentences: int) -> Iterator[str]:
+    """A row for each approximation: the probability that it gives to wrong arcs of a word, in the mean."""
+    yield "Approximate marginals of the same sentences, the scores of pairs times 0.3: the probability of heads that is"
+    yield "not where it is by enumeration, a word, in the mean."
+    yield ""
+    yield f"| misplaced probability | {' | '.join(f'n = {n}' for n in words)} |"
+    yield f"|---|{'--:|' * len(words)}"
+    columns = [misplaced(random_scores(sentences, n, 0.3)[0]) for n in words]
+    for name in columns[0]:
+        yield f"| {name} | {' | '.join(f'{100 * column[name]:.1f} %' for column in columns)} |"
+
+
+def misplaced(scores: Tables) -> dict[str, float]:
+    """How far the marginals of each approximation are from those by enumeration: 0 to 1."""
+    trees, totals = scored_trees(scores)
+    expected = jnp.einsum("tb,thd->bhd", jax.nn.softmax(totals, 0), trees)
+    tables = {
+        "scores of arcs alone": scores["arc"],
+        "mean field, each word by itself": greedy.mean_field(scores),
+        "mean field over trees": greedy.mean_field(scores, system=all_spanning_trees()),
+    }
+    words = expected.shape[-1] - 1
+    found = {name: sd.marginals(all_spanning_trees(), arcs) for name, arcs in tables.items()}
+    return {name: float(jnp.abs(own - expected).sum((1, 2)).mean()) / 2 / words for name, own in found.items()}
 
 
 def long_lines(words: int, batch: int, rounds: int) -> Iterator[str]:
@@ -78,39 +104,38 @@ def long_lines(words: int, batch: int, rounds: int) -> Iterator[str]:
         yield f"| {name} | {' | '.join(f'{column[name]:.2f}' for column in columns)} | {taken[name]:.2f} |"
 
 
-def random_scores(sentences: int, words: int) -> tuple[Tables, jax.Array]:
-    """Normally distributed scores, those of arcs half as large again; and MH_4's trees."""
+def random_scores(sentences: int, words: int, strength: float = 1.0) -> tuple[Tables, jax.Array]:
+    """Normally distributed scores, of arcs with deviation 1.5, of pairs with this one; and MH_4's trees."""
     keys = jax.random.split(jax.random.key(words), 3)
     shape = (sentences, *[words + 1] * 3)
     arc = 1.5 * jax.random.normal(keys[0], shape[:-1])
     scores = {
         "arc": arc,
-        "grandparent": jax.random.normal(keys[1], shape),
-        "sibling": jax.random.normal(keys[2], shape),
+        "grandparent": strength * jax.random.normal(keys[1], shape),
+        "sibling": strength * jax.random.normal(keys[2], shape),
     }
     return scores, sd.argmax(sd.charts.mhk(4), arc)
 
 
 def planted_scores(sentences: int, words: int, strength: float) -> tuple[Tables, jax.Array]:
     """Scores whose pairs have this standard deviation, with 4 added to the arcs of a random tree; and MH_4's trees."""
-    scores, _ = random_scores(sentences, words)
+    scores, _ = random_scores(sentences, words, strength)
     uniform = jnp.zeros((sentences, words + 1, words + 1))
     arc = scores["arc"] + 4 * heads_to_arcs(sd.sample(all_spanning_trees(), uniform, jax.random.key(0)))
-    pairs = {name: strength * scores[name] for name in ("grandparent", "sibling")}
-    return {"arc": arc, **pairs}, sd.argmax(sd.charts.mhk(4), arc)
+    return scores | {"arc": arc}, sd.argmax(sd.charts.mhk(4), arc)
 
 
 def shares(ways: dict[str, Way], given: tuple[Tables, jax.Array]) -> dict[str, float]:
     """How often each way finds a tree with the best score."""
     scores, other = given
-    best = best_scores(scores)
+    best = scored_trees(scores)[1].max(0)
     lengths = jnp.full(len(other), other.shape[1])
     found = {name: greedy.score(scores, way(scores, lengths, other)) for name, way in ways.items()}
     return {name: float(np.isclose(own, best, rtol=0, atol=1e-3).mean()) for name, own in found.items()}
 
 
-def best_scores(scores: Tables) -> jax.Array:
-    """The score of the best tree of each sentence, by enumeration."""
+def scored_trees(scores: Tables) -> tuple[jax.Array, jax.Array]:
+    """All trees, `[trees, n+1, n+1]`, and the score of each in each sentence, `[trees, sentences]`."""
     made = parts(scores)
     trees = heads_to_arcs(all_trees(made.arc.shape[-1] - 1)).astype(jnp.float32)
     chains = jnp.einsum("tgh,thd->tghd", trees, trees)
@@ -119,7 +144,7 @@ def best_scores(scores: Tables) -> jax.Array:
     totals = jnp.einsum("thd,bhd->tb", trees, made.arc, precision=precision)
     totals += jnp.einsum("tghd,bghd->tb", chains, made.grandparent, precision=precision)
     totals += jnp.einsum("thde,bhde->tb", pairs, made.sibling, precision=precision)
-    return totals.max(0)
+    return trees, totals
 
 
 def gaps(ways: dict[str, Way], given: tuple[Tables, jax.Array], certified: greedy.CertifiedTrees) -> dict[str, float]:
