@@ -111,11 +111,11 @@ def one_run(program: Program, folder: Path, train: Path, dev: Path, core: int) -
     one_sentence, whole, tenfold = parsed(one), parsed(dev), parsed(ten)
     return {
         "training for one epoch, empty caches, s": first,
-        "again, s": one_epoch,
+        "training for one epoch again, s": one_epoch,
         "each epoch more, with its evaluation, s": epoch,
         "training and evaluation, words a second": (words(train) + words(dev)) / epoch,
         "the dev set, first parse on a machine, s": first_parse,
-        "again, s ": whole,
+        "the dev set again, s": whole,
         "one sentence, s": one_sentence,
         "parsing, words a second": 9 * words(dev) / (tenfold - whole),
     }

@@ -21,7 +21,7 @@ from structdep.inference.scores import problem
 from structdep.testing import DERIVATIONS, Use, Values, evaluate
 
 Tables = dict[str, NDArray[np.float64]]
-WORDS, LENGTHS, ALONE = 4, (4, 2, 3, 0, 1), 2
+WORDS, LENGTHS, ALONE = 4, (4, 2, 3, 0, 1, 4, 3), 2  # no axis of a table is as long as the batch
 GARBAGE = 7e3
 MOST_LISTED = 300
 """Derivations of a sentence: fewer are listed one by one."""

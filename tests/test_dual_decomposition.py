@@ -21,7 +21,6 @@ LENGTHS = np.tile(np.array([5, 5, 5, 4, 3, 2, 1, 0], np.int32), 3)
 STRENGTH = np.repeat(np.array([0.1, 0.5, 1.5]), 8)
 """Of second-order scores, beside those of arcs."""
 Tables = dict[str, NDArray[np.float32]]
-roots = pytest.mark.parametrize("single_root", [False, True], ids=["any roots", "single root"])
 
 
 def some_tables(seed: int) -> Tables:
@@ -58,8 +57,8 @@ def words_below_root(heads: NDArray[np.int32]) -> NDArray[np.int64]:
     return ((heads == 0) & (np.arange(WORDS) < LENGTHS[:, None])).sum(1)
 
 
-@roots
 @pytest.mark.parametrize("without", ["grandparent", "sibling", None])
+@pytest.mark.parametrize("single_root", [pytest.param(False, marks=pytest.mark.slow), True], ids=["any", "single"])
 def test_bounds_hold_and_certified_trees_are_the_best(without: str | None, single_root: bool) -> None:
     tables = {name: table for name, table in some_tables(1).items() if name != without}
     heads, value, bound, optimal = map(np.asarray, dual_decomposition(tables, LENGTHS, single_root=single_root))

@@ -1,7 +1,7 @@
 """From declared rules to sums of products: each stored item, and the products of items and scores that derive it.
 
 1. `unfold`: an item that lives at its own width alone (MH_4's four heads) is replaced by what derives it; alternatives
-   are multiplied out. What is left is, for each stored item, a list of products.
+   are multiplied out. The result is a list of products for each stored item.
 2. `join`: scores at the same positions become one table.
 """
 

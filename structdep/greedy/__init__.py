@@ -1,5 +1,6 @@
-"""Inference over all trees with second-order scores: greedy, and with certificates by dual decomposition."""
+"""Inference over all trees with second-order scores: greedy, with certificates by dual decomposition, by mean field."""
 
+from structdep.greedy.approximate_marginals import mean_field
 from structdep.greedy.parsers import bgi, bgi_pp, improve
 from structdep.greedy.parts import favour, score
 from structdep.greedy.second_order import second_order
@@ -12,6 +13,7 @@ __all__ = [
     "dual_decomposition",
     "favour",
     "improve",
+    "mean_field",
     "score",
     "second_order",
 ]

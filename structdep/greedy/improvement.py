@@ -47,7 +47,7 @@ def _gains(parts: Parts, tree: jax.Array, below: jax.Array, on_the_way: jax.Arra
     by one from v's old head: then pairs of replaced arcs are to be set right.
     """
     uses = tree.astype(parts.arc.dtype)
-    weight = parts.arc + parts.above(uses) + parts.below(uses) + parts.beside(uses)
+    weight = parts.arc + parts.others(uses)
     u, v = jnp.indices(tree.shape, sparse=True)
     h, w, chain = old[v], on_the_way.T, parts.grandparent
     gain = weight - weight[h, v]

@@ -97,6 +97,10 @@ class Parts(NamedTuple):
         """For each arc h→d, the sum over e of its part with h→e times the uses of that."""
         return _sum("...hde,...he->...hd", self.sibling, uses)
 
+    def others(self, uses: jax.Array) -> jax.Array:
+        """For each arc, the sum of its parts, each times the uses of its other arc."""
+        return self.above(uses) + self.below(uses) + self.beside(uses)
+
 
 def _sum(subscripts: str, *tables: jax.Array) -> jax.Array:
     return jnp.einsum(subscripts, *tables, precision=jax.lax.Precision.HIGHEST)

@@ -83,7 +83,7 @@ def dual_decomposition(
     made = given.flat()
     heads, bound = _solve(stop_gradient(made), steps, single_root)
     valid, value = is_valid(made[:3]), made.score(heads)
-    optimal = valid & ~_is_open(made, value, bound)
+    optimal = valid & ~_is_gap(value, bound, _largest(made))
     heads = jnp.where((valid & ~jnp.isneginf(value))[:, None], heads, -1)
     heads = jnp.where(jnp.arange(heads.shape[1]) < made.lengths[:, None], heads, 0)
     value, bound = nan_unless(valid, (value, jnp.maximum(bound, stop_gradient(value))))
@@ -116,17 +116,18 @@ class State(NamedTuple):
 @partial(jax.jit, static_argnums=2)
 def _solve(made: Parts, steps: int, single_root: bool) -> tuple[jax.Array, jax.Array]:
     """The heads of the best trees that were found, and the lowest bounds."""
-    dual = Dual.of(made, single_root)
+    dual, largest = Dual.of(made, single_root), _largest(made)
+
+    def is_open(state: State) -> jax.Array:
+        return _is_gap(state.value, state.bound, largest)
 
     def advance(carry: tuple[jax.Array, State]) -> tuple[jax.Array, State]:
         number, state = carry
-        is_open = _is_open(made, state.value, state.bound)
-        following = _step(made, dual, state, single_root)
-        return number + 1, jax.tree.map(lambda old, new: jnp.where(_like(is_open, old), new, old), state, following)
+        return number + 1, _step(made, dual, state, is_open(state), single_root)
 
     def goes_on(carry: tuple[jax.Array, State]) -> jax.Array:
         number, state = carry
-        return (number < steps) & _is_open(made, state.value, state.bound).any()
+        return (number < steps) & is_open(state).any()
 
     state = _start(made, dual, single_root)
     _, state = jax.lax.while_loop(goes_on, advance, (jnp.zeros((), int), state))
@@ -142,12 +143,17 @@ def _start(made: Parts, dual: Dual, single_root: bool) -> State:
     return State(point, slope, height, heads, made.score(heads), height, length, patience)
 
 
-def _step(made: Parts, dual: Dual, state: State, single_root: bool) -> State:
-    """One step against the slope, as long as would close the gap if the bound were linear, times `length`."""
+def _step(made: Parts, dual: Dual, state: State, is_open: jax.Array, single_root: bool) -> State:
+    """One step against the slope, as long as would close the gap if the bound were linear, times `length`.
+
+    Sentences that are not open stay where they are.
+    """
     slope = dual.feasible(state.point, state.slope)
     squared = sum(jnp.sum(leaf**2, range(1, leaf.ndim)) for leaf in slope)
-    size = state.length * (state.height - state.value) / jnp.maximum(squared, 1)
-    point = dual.clipped(jax.tree.map(lambda x, dx: x - _like(size, dx) * dx, state.point, slope))
+    size = jnp.where(is_open, state.length * (state.height - state.value) / jnp.maximum(squared, 1), 0)
+    point = dual.clipped(
+        jax.tree.map(lambda x, dx: x - size.reshape(-1, *[1] * (dx.ndim - 1)) * dx, state.point, slope)
+    )
     height, slope, heads = dual.bound(point, single_root)
     value = made.score(heads)
     heads = jnp.where((value > state.value)[:, None], heads, state.heads)
@@ -162,11 +168,11 @@ def _improved(made: Parts, heads: jax.Array, single_root: bool) -> jax.Array:
     return jax.vmap(partial(improved, swaps=SWAPS, single_root=single_root))(made, heads)
 
 
-def _is_open(made: Parts, value: jax.Array, bound: jax.Array) -> jax.Array:
-    """Whether the bound lies above the value by more than rounding, `[batch]`."""
-    largest = jnp.stack([jnp.abs(table).max(range(1, table.ndim)) for table in made[:3]]).max(0)
+def _largest(made: Parts) -> jax.Array:
+    """The largest score of each sentence, `[batch]`."""
+    return jnp.stack([jnp.abs(table).max(range(1, table.ndim)) for table in made[:3]]).max(0)
+
+
+def _is_gap(value: jax.Array, bound: jax.Array, largest: jax.Array) -> jax.Array:
+    """Whether the bound lies above the value by more than rounding."""
     return bound - value > ROUNDING * jnp.maximum(largest, jnp.abs(value))
-
-
-def _like(of_sentence: jax.Array, array: jax.Array) -> jax.Array:
-    return of_sentence.reshape(-1, *[1] * (array.ndim - 1))

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
 
 from structdep.semirings.base import Semiring, semiring
-from structdep.semirings.reductions import greatest
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def greatest(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    """The greatest element along some axes, NaN if there is one; its derivative is that of the first among equals."""
+    return jnp.max(a, axes)
+
+
+@greatest.defjvp
+def _(axes: tuple[int, ...], primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def rows(a: jax.Array) -> jax.Array:
+        a = jnp.moveaxis(a, axes, range(len(axes)))
+        return a.reshape(-1, *a.shape[len(axes) :])
+
+    first = jnp.argmax(rows(*primals), axis=0, keepdims=True)
+    return greatest(*primals, axes), jnp.take_along_axis(rows(*tangents), first, axis=0)[0]
 
 
 @final
@@ -27,6 +42,7 @@ class MaxPlus(Semiring):
     idempotent: ClassVar[bool] = True
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
+        """The greatest element, NaN if there is one; its derivative is that of the first among equals."""
         axes = (axis,) if isinstance(axis, int) else axis
         return greatest(a, tuple(one % a.ndim for one in axes))
 

@@ -1,6 +1,6 @@
-"""Maxima and sums as fast as XLA can compute them on CPUs.
+"""Sums as fast as XLA can compute them on CPUs.
 
-XLA hands its own reductions to a library, which takes up to 50 times as long as a loop where the result is large.
+XLA hands the sums of JAX to a library, which takes up to 50 times as long as a loop where the result is large.
 """
 
 from __future__ import annotations
@@ -17,22 +17,6 @@ T = TypeVar("T")
 
 LARGE = 1 << 14
 """Sums of more cells than this are computed in loops; the library is up to four times as fast at small ones."""
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def greatest(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:
-    """The greatest element along some axes, NaN if there is one; its derivative is that of the first among equals."""
-    return lax.reduce(a, jnp.array(-jnp.inf, a.dtype), lambda x, y: jnp.where((x > y) | (x != x), x, y), axes)
-
-
-@greatest.defjvp
-def _(axes: tuple[int, ...], primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    def rows(a: jax.Array) -> jax.Array:
-        a = jnp.moveaxis(a, axes, range(len(axes)))
-        return a.reshape(-1, *a.shape[len(axes) :])
-
-    first = jnp.argmax(rows(*primals), axis=0, keepdims=True)
-    return greatest(*primals, axes), jnp.take_along_axis(rows(*tangents), first, axis=0)[0]
 
 
 def total(a: jax.Array, axes: tuple[int, ...]) -> jax.Array:

@@ -1,18 +1,18 @@
 """Arc scores that have heard from other arcs: mean-field inference over second-order parts (Wang, Tu 2020)."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from structdep.greedy.approximate_marginals import choice_of_heads, refined
 from structdep_parser.nn.encoder import Dropped
 from structdep_parser.nn.mlp import MLP
 
 Tables = dict[str, jax.Array]
 ITERATIONS = 3
-LEAST = -1e9
-"""The score of what is no arc."""
 
 
 class Parts(NamedTuple):
@@ -44,16 +44,14 @@ class MeanField(nnx.Module):
         return scores | {"arc": mean_field(scores["arc"], parts, lengths)}
 
 
-def mean_field(arcs: jax.Array, parts: Parts, lengths: jax.Array, iterations: int = ITERATIONS) -> jax.Array:
-    """Arc scores `[B, n+1, n+1]` with what each arc is expected to gain by parts.
+def mean_field(arcs: jax.Array, parts: Parts, lengths: jax.Array) -> jax.Array:
+    """Arc scores `[B, n+1, n+1]` with what each arc is expected to gain by parts; each word chooses its head alone."""
+    allowed = _allowed(arcs.shape[-1], lengths)
 
-    How probable an arc is, is a softmax over the heads of its dependent, by the scores of the iteration before.
-    """
-    allowed, scores = _allowed(arcs.shape[-1], lengths), arcs
-    for _ in range(iterations):
-        probabilities = jax.nn.softmax(jnp.where(allowed, scores, LEAST), axis=1) * allowed
-        scores = arcs + messages(probabilities, parts)
-    return scores
+    def probabilities(scores: jax.Array) -> jax.Array:
+        return choice_of_heads(jnp.where(allowed, scores, -jnp.inf))
+
+    return refined(arcs, partial(messages, parts=parts), probabilities, ITERATIONS)
 
 
 def messages(q: jax.Array, parts: Parts) -> jax.Array:

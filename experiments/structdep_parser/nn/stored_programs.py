@@ -72,7 +72,7 @@ def _read(path: Path, args: tuple[Any, ...]) -> Program | None:
         payload, output = pickle.loads(path.read_bytes())
         program = deserialize_and_load(payload, jax.tree.structure((args, {})), jax.tree.structure(output))
         path.touch()
-    except Exception:  # whatever is wrong with a file of the cache, the program is compiled instead
+    except Exception:  # a file that cannot be read is no error: the program is compiled again
         return None
     return program
 

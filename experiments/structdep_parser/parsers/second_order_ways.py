@@ -43,6 +43,7 @@ WAYS: dict[str, Way] = {
     "BGI-PP": searched,
     "BGI-PP +i": partial(searched, swaps=5),
     "BGI-PP +i +b": partial(searched, beam=3, swaps=5),
+    "dual decomposition": lambda scores, lengths, other: greedy.dual_decomposition(scores, lengths).heads,
 }
 WITH_OTHER: dict[str, Way] = {
     "the other": lambda scores, lengths, other: other,

@@ -1,7 +1,6 @@
 """The training of a model: state, optimizer, step, and the loop over epochs."""
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -30,9 +29,6 @@ Advance = Callable[[int, int, float], None]
 
 Material = tuple[list[Batch], Targets]
 """The batches of an epoch, and what they train for."""
-
-AHEAD = 1
-"""Steps that are sent to the device before the one whose loss is waited for, so that it never idles."""
 
 
 class State(NamedTuple):
@@ -117,19 +113,27 @@ class Trainer:
             targets = targets.of(trees)
         return batches(sentences, self.corpus.vocabulary, rng=rng, shapes=self.shapes, features=self.features), targets
 
-    def epoch(self, material: Material, state: State, advance: Advance) -> tuple[State, Epoch]:
-        """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite."""
+    def epoch(self, number: int, material: Material, state: State, advance: Advance) -> tuple[State, Epoch]:
+        """Train on every sentence once; the state is on all devices. FloatingPointError if the loss is not finite.
+
+        The device never idles: a step is sent to it before the loss of the step before is waited for.
+        """
         start, compiled = time.perf_counter(), self.compiling
-        made, targets = material
-        losses, waiting = [], deque[jax.Array]()
-        for number, batch in enumerate(made, start=1):
-            state, loss = self.advance(state, batch, targets)
-            waiting.append(loss)
-            while len(waiting) > (AHEAD if number < len(made) else 0):
-                losses.append(float(waiting.popleft()))
-                advance(len(losses), len(made), float(np.mean(losses)))
+        (first, *others), targets = material
+        losses: list[float] = []
+
+        def finish(loss: jax.Array) -> None:
+            losses.append(float(loss))
+            advance(len(losses), 1 + len(others), float(np.mean(losses)))
+
+        state, sent = self.advance(state, first, targets)
+        for batch in others:
+            before = sent
+            state, sent = self.advance(state, batch, targets)
+            finish(before)
+        finish(sent)
         if not np.isfinite(losses).all():
-            raise FloatingPointError(f"the loss is {losses[-1]}: try another --seed or --loss")
+            raise FloatingPointError(f"the loss is {losses[-1]} in epoch {number}: try another --seed or --loss")
         seconds = time.perf_counter() - start
         self.spent += seconds - (self.compiling - compiled)
         return state, Epoch(float(np.mean(losses)), len(self.sentences), seconds)
@@ -171,13 +175,15 @@ def optimizer(config: Config) -> optax.GradientTransformation:
 
 def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:
     """The epochs that follow number `after`; while one is trained, the batches of the next are made."""
-    state = trainer.devices.copied(state)
     numbers = range(after + 1, trainer.config.epochs + 1)
+    if not numbers:
+        return
+    state = trainer.devices.copied(state)
     with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(trainer.material, after + 1)
+        coming = thread.submit(trainer.material, numbers[0])
         for number in numbers:
             material = coming.result()
             if number < numbers[-1]:
                 coming = thread.submit(trainer.material, number + 1)
-            state, result = trainer.epoch(material, state, advance)
+            state, result = trainer.epoch(number, material, state, advance)
             yield number, trainer.devices.own(state), result

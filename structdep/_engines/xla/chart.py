@@ -37,7 +37,7 @@ def by_xla(
 ) -> tuple[Arrays, Callable[[Arrays], Arrays]]:
     """See `Fill`. Loops over the anchoring end and the batch as one axis are long also in small batches."""
     axes = {key: len(atom.positions) for key, atom in made.charts.items()} | {key: len(key) - 3 for key in tables}
-    batch = jax.tree.leaves(charts)[0].shape[len(made.charts[next(iter(charts))].positions) + 1]
+    batch = next(jax.tree.leaves(chart)[0].shape[axes[key] + 1] for key, chart in charts.items())
     shapes = {key: jax.tree.map(jnp.shape, array) for key, array in (tables | charts).items()}
 
     def merged(arrays: Arrays) -> Arrays:
