@@ -7,6 +7,7 @@ CHART_PARSERS = (
     "mst2-mean-field",
     "mst2-greedy",
     "eisner",
+    "eisner2",
     "arc-eager",
     "mh3",
     "mh4",

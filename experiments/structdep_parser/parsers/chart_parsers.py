@@ -11,6 +11,7 @@ from structdep import chart_bytes, charts
 from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
 from structdep.greedy import second_order
+from structdep.greedy.second_order import GreedyTrees
 from structdep.spanning import all_trees
 from structdep.trees.classes import System
 from structdep_parser.config import Config
@@ -60,7 +61,12 @@ class Chart:
     @property
     def has_probabilities(self) -> bool:
         """No algorithm sums over all trees by scores of pairs of arcs."""
-        return not self.triples
+        return not self.is_searched
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether the best tree is sought greedily."""
+        return isinstance(self.best, GreedyTrees)
 
 
 ARCS = {("head", "dependent"): ("arc",)}
@@ -73,7 +79,8 @@ CROSSING = {
     ("grandparent", "dependent"): ("grandparent",),
     ("sibling", "dependent"): ("sibling",),
 }
-GREEDY = second_order()
+ADJACENT = {("parent", "second", "first"): ("sibling",)}
+GREEDY, EISNER2 = second_order(), charts.eisner(siblings=True)
 ALL, EISNER, MH4 = all_trees(), charts.eisner(), charts.mhk(4)
 ONE_EC, ONE_EC_PARTS = charts.one_endpoint_crossing(), charts.crossing_sensitive()
 MH3_STEPS = charts.arc_hybrid(transitions=True), charts.arc_hybrid_trees(transitions=True)
@@ -83,6 +90,7 @@ CHARTS = {
     "mst2-mean-field": Chart(ALL, ALL, ALL, ARCS, refined=True),
     "mst2-greedy": Chart(GREEDY, GREEDY, ALL, ARCS, PARTS, cheaper=ALL),
     "eisner": Chart(EISNER, EISNER, EISNER, ARCS),
+    "eisner2": Chart(EISNER2, EISNER2, EISNER, ARCS, ADJACENT, cheaper=EISNER, growth=3),
     "arc-eager": Chart(
         charts.arc_eager(transitions=True),
         charts.arc_eager_trees(transitions=True),
@@ -136,7 +144,7 @@ class ChartParser:
 
     def loss(self, scores: Tables, target: jax.Array | Partial, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
         loss = self._tree_loss(self.system, scores, target, lengths)
-        if self.chart.triples:  # a search begins with arcs alone: they have to tell trees apart, too
+        if self.chart.is_searched:  # a search begins with arcs alone: they have to tell trees apart, too
             loss += self._tree_loss(self.chart.arcs, {"arc": scores["arc"]}, target, lengths)
         return loss
 
