@@ -62,7 +62,11 @@ def last_state(made: Experiment) -> list[np.ndarray]:
 
 
 SLOW = [(parser, loss) for parser in ("mh4", "1ec1", "1ec", "mh4-hybrid-arcs") for loss in LOSSES]
-SLOW += [("mh4-two", "hinge"), *((parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "arc-eager"))]
+SLOW += [
+    ("mh4-two", "hinge"),
+    ("eisner2", "hinge"),
+    *((parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "arc-eager")),
+]
 TRAINED = [
     pytest.param(parser, loss, marks=[pytest.mark.slow] * ((parser, loss) in SLOW))
     for parser in CHARTS
