@@ -1,4 +1,4 @@
-# make demo | test | check | test-all | sanitize | bench | engine | lint | types | format. All in .venv, which the first makes.
+# make demo | test | check | test-all | sanitize | bench | docs | engine | lint | types | format. All in .venv, which the first makes.
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ PYTHON = $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	&& command -v $$python && break; done)
 NO_PYTHON := no python3 from 3.11 to 3.13 on the PATH: install one, or name it, as in make test PYTHON=/path/to/python3
 
-.PHONY: demo test check test-all sanitize bench engine lint types format clean
+.PHONY: demo test check test-all sanitize bench docs engine lint types format clean
 
 # The instruction sets of the compiled CPU engine: native (the best one of this machine) or all.
 SETS = native
@@ -30,7 +30,7 @@ CHANGED = $(shell git diff --name-only HEAD -- 'tests/test_*.py'; git ls-files -
 check: lint types $(ENGINE)
 	$(if $(strip $(CHANGED)),$(PYTEST) $(CHANGED),@echo "no test file differs from the last commit")
 
-test-all: lint types sanitize
+test-all: lint types sanitize docs
 	$(MAKE) engine SETS=all
 	$(PYTEST) -m "" --ignore=tests/test_threads.py
 
@@ -53,6 +53,12 @@ $(ENGINE): CMakeLists.txt $(wildcard $(CPU)/*.cc $(CPU)/*.h) $(INSTALLED)
 
 bench: $(ENGINE)
 	$(BIN)/python -m benchmarks
+
+# The site, in build/site; a broken link is an error.
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]' --no-build-isolation -C wheel.cmake=false \
+		-C editable.mode=inplace
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

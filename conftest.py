@@ -32,7 +32,7 @@ MAPPINGS, PAGES = Path("/proc/self/maps"), Path("/proc/self/statm")
 
 
 SOURCES = Path(library.__file__).parent
-collect_ignore = [] if find_spec("torch") else ["structdep/torch.py"]
+collect_ignore = ["docs/hooks.py", *([] if find_spec("torch") else ["structdep/torch.py"])]
 
 
 def pytest_configure() -> None:

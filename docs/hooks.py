@@ -1,0 +1,106 @@
+"""What the site adds to the pages of this folder: README and its like, and a page for each public module.
+
+Pages are written as they are read in the repository: links between files become links between pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import griffe
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parent.parent
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/NOTES.md": "benchmark_notes.md",
+}
+"""Files of the repository, and their pages."""
+PAGES |= {f"benchmarks/results/{path.name}": f"results/{path.name}" for path in ROOT.glob("benchmarks/results/*.md")}
+SOURCES = {page: source for source, page in PAGES.items()}
+
+API = {
+    "structdep": "structdep/__init__.py",
+    "structdep.charts": "structdep/charts/__init__.py",
+    "structdep.spanning": "structdep/spanning/__init__.py",
+    "structdep.greedy": "structdep/greedy/__init__.py",
+    "structdep.losses": "structdep/inference/losses.py",
+    "structdep.relaxations": "structdep/relaxations/__init__.py",
+    "structdep.semirings": "structdep/semirings/__init__.py",
+    "structdep.deduction": "structdep/deduction/__init__.py",
+    "structdep.transitions": "structdep/transitions/__init__.py",
+    "structdep.trees": "structdep/trees/__init__.py",
+    "structdep.conversions": "structdep/trees/conversions.py",
+    "structdep.pseudo_projective": "structdep/trees/pseudo_projective.py",
+    "structdep.batching": "structdep/batching.py",
+    "structdep.testing": "structdep/testing.py",
+    "structdep.torch": "structdep/torch.py",
+    "structdep_parser": "experiments/structdep_parser/__init__.py",
+}
+"""Public modules, and their files."""
+
+
+def on_config(config: MkDocsConfig) -> None:
+    config.nav.append({"API reference": [{name: f"api/{name}.md"} for name in API]})
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    for source, page in PAGES.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for name, path in API.items():
+        files.append(File.generated(config, f"api/{name}.md", content="\n".join(reference(name, path))))
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    own = page.file.src_uri
+    source = SOURCES.get(own, f"docs/{own}")
+
+    def linked(match: re.Match[str]) -> str:
+        text, target, anchor = match.groups(default="")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        other = PAGES.get(path, path.removeprefix("docs/"))
+        if files.get_file_from_path(other) is None:  # it has no page
+            return text.removeprefix("!")[1:-1]
+        return f"{text}({posixpath.relpath(other, posixpath.dirname(own) or '.')}{anchor})"
+
+    return re.sub(r"(!?\[[^\]]*\])\((?!https?:)([^)#\s]+)(#[^)\s]*)?\)", linked, markdown)
+
+
+def reference(module: str, path: str) -> Iterator[str]:
+    """The lines of the page of a module: its docstring, and each public name."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    yield f"# `{module}`\n"
+    yield (ast.get_docstring(tree) or "").split("\n\nExample")[0] + "\n"
+    within = path.removeprefix("experiments/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for name in public(tree):
+        if f"structdep.{name}" not in API:
+            yield f"::: {within}.{name}\n"
+
+
+def public(tree: ast.Module) -> list[str]:
+    """The names that a module offers: its `__all__` or `PUBLIC`, otherwise its functions and classes."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            if node.targets[0].id == "__all__":
+                return list(ast.literal_eval(node.value))
+            if node.targets[0].id == "PUBLIC":
+                return [f"{where}.{name}" for name, where in ast.literal_eval(node.value).items()]
+    defined = (node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
+    return [name for name in defined if not name.startswith("_")]
+
+
+class Examples(griffe.Extension):
+    """`Example:` in docstrings is a section of examples, as `Examples:` is."""
+
+    def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if obj.docstring:
+            obj.docstring.value = re.sub(r"^Example:", "Examples:", obj.docstring.value, flags=re.MULTILINE)
