@@ -43,7 +43,7 @@ def check_block(number: int, size: int) -> None:
     jax.clear_caches()  # type: ignore[no-untyped-call]  # thousands of programs are more than a process can hold
 
 
-@blocks(6, 250)
+@blocks(3, 253)
 def test_by_the_engine_for_cpus(number: int) -> None:
     check_block(number, BLOCK)
 

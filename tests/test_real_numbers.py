@@ -43,7 +43,9 @@ def random(scale: float, *shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(scale=scale, size=shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system", [pytest.param(SYSTEMS[0], marks=pytest.mark.slow), *SYSTEMS[1:]], ids=lambda system: system.name
+)
 def test_marginals_are_those_of_double_precision(system: DeductionSystem) -> None:
     """Of scores of any size, some of them forbidden, in sentences for which there may be no tree."""
     scores = random(1, 7, 10, 10)
