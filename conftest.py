@@ -1,5 +1,6 @@
 """All tests: steady examples, and programs that are compiled once, whichever worker or run needs them."""
 
+import ctypes
 import gc
 import os
 import shutil
@@ -57,6 +58,8 @@ def forget_programs() -> Iterator[None]:
     if gigabytes > 4 or len(MAPPINGS.read_text().splitlines()) > 20_000:
         jax.clear_caches()  # type: ignore[no-untyped-call]
         gc.collect()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # otherwise the C library keeps what is free
+            trim(0)
 
 
 @pytest.fixture
