@@ -80,11 +80,12 @@ def main() -> None:
     if importlib.util.find_spec("supar"):
         programs.append(supar())
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for _ in range(options.runs):
+    for number in range(options.runs):
         for program in programs:
             with tempfile.TemporaryDirectory() as folder:
                 for row, figure in one_run(program, Path(folder), treebank.train, treebank.dev, options.core).items():
                     found[row][program.name].append(figure)
+                    print(f"run {number + 1}, {program.name}: {row} {figure:,.1f}", file=sys.stderr, flush=True)
     print(f"{machine()}; {options.lang}; medians of {options.runs} runs\n")
     print(f"| | {' | '.join(program.name for program in programs)} |\n|---|{'--:|' * len(programs)}")
     for row, figures in found.items():
