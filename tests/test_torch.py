@@ -91,10 +91,21 @@ def test_tables_by_name() -> None:
 
 
 def test_memory_is_shared() -> None:
-    scores = some_scores(grad=False)
+    scores = torch.rand(64, 41, 41)
     array = st._array(scores)
     assert array.unsafe_buffer_pointer() == scores.data_ptr()
     assert st._tensor(array).data_ptr() == scores.data_ptr()
+
+
+@pytest.mark.parametrize("batch", [2, 100], ids=["copied", "shared"])
+def test_layouts_in_memory_do_not_matter(batch: int) -> None:
+    scores = torch.rand(batch, 31, 31, generator=torch.manual_seed(0))
+    other = scores.mT.contiguous().mT
+    assert not other.is_contiguous()
+    found = st.log_partition(sd.charts.eisner(), scores)
+    assert torch.equal(found, st.log_partition(sd.charts.eisner(), other))
+    half = st.log_partition(sd.charts.eisner(), scores.to(torch.bfloat16))
+    assert torch.allclose(half.float(), found, rtol=0.05)
 
 
 def test_what_is_no_tensor_of_floats_is_refused() -> None:
