@@ -1,7 +1,7 @@
 """Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores.
 
-`constraints` are on the trees that compete with the gold tree, which has to obey them itself. Sentences without words
-lose nothing; a gold tree that is forbidden (-inf) is infinitely bad, with derivatives 0.
+`constraints` are on the trees that compete with the gold tree, which has to obey them itself. Losses of empty sentences
+are 0. If the gold tree is forbidden (-inf), losses except `risk` are inf, with derivatives 0.
 """
 
 from __future__ import annotations

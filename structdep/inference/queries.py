@@ -29,10 +29,12 @@ def argmax(
 ) -> jax.Array:
     """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
 
-    Always one tree of the class, also among ties: then the one that takes the first rule, then the leftmost split.
-    With `single_root`, the best of those in which one word depends on the root. Where no tree is allowed, a score is
-    NaN or +inf, or a sum of scores overflows, every head is -1. Arguments and errors as in `inside`; `CostAugmented`
-    gives the tree that a hinge loss pushes down.
+    Ties give one tree of the class. `single_root` requires exactly one word to depend on the root. Heads of words are
+    -1 if no tree is allowed, a score is NaN or +inf, or a sum of scores overflows. `CostAugmented` gives the tree that
+    a hinge loss pushes down. Arguments as in `inside`.
+
+    Raises:
+        TypeError, ValueError: as in `inside`; a semiring without a best derivation, such as `LogSum`.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -113,7 +115,7 @@ def marginals(
     constraints: Constraints | None = None,
     semiring: Semiring | type[Semiring] = LogSum,
 ) -> Any:
-    """The probability of each score's use, in the shape of the scores: the gradient of the log-partition.
+    """The expected count of each score, in the shape of the scores: the gradient of the log-partition.
 
     For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score);
     otherwise those of derivations, where a tree counts once for each of its derivations. All zero where no tree is
