@@ -55,10 +55,13 @@ bench: $(ENGINE)
 	$(BIN)/python -m benchmarks
 
 # The site, in build/site; a broken link is an error.
-docs: $(INSTALLED)
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+$(VENV)/.docs: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]' --no-build-isolation -C wheel.cmake=false \
 		-C editable.mode=inplace
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	touch $@
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -42,7 +42,7 @@ Scores: TypeAlias = torch.Tensor | Mapping[str, torch.Tensor]
 Function: TypeAlias = Callable[..., Any]
 
 FEW_BYTES = 1 << 17
-"""Copying so many takes a tenth of the 60 microseconds that sharing takes."""
+"""A CPU tensor of at most this size is passed as an array of numpy: that takes 8 microseconds, by DLPack 54."""
 
 
 def log_partition(
@@ -223,7 +223,7 @@ def _tables(names: tuple[str, ...], tensors: Any) -> dict[str, jax.Array]:
 
 
 def _array(tensor: torch.Tensor | None) -> Any:
-    """The array of a tensor: its memory, if it is contiguous. `jit` copies few numbers faster than it shares them."""
+    """The array of a tensor: its memory, if it is contiguous. Small ones are arrays of numpy."""
     if tensor is None:
         return None
     if tensor.is_cpu and tensor.nbytes <= FEW_BYTES and tensor.dtype != torch.bfloat16:  # which numpy lacks

@@ -93,9 +93,8 @@ def test_padding_constraints_and_derivatives(system: System | None) -> None:
 def test_single_root_no_tree_and_wrong_input() -> None:
     tables = {"arc": jnp.zeros((4, 4)), "sibling": jnp.zeros((4, 4, 4)).at[0].set(50.0)}
     arcs = greedy.mean_field(tables, system=all_trees(), single_root=True, iterations=1)
-    np.testing.assert_allclose(
-        arcs[0, 1:], 100 / 3, rtol=1e-4
-    )  # two others, each below the root in a third of the trees
+    # Each word has two others, and each of these is below the root in a third of the trees.
+    np.testing.assert_allclose(arcs[0, 1:], 100 / 3, rtol=1e-4)
     nothing = jnp.zeros((4, 4)).at[:, 2].set(-jnp.inf)
     assert not jnp.isnan(greedy.mean_field(nothing, system=all_trees())).any()
     with pytest.raises(ValueError, match="takes no iteration or more, not -1: write iterations=3"):

@@ -97,7 +97,7 @@ def test_memory_is_shared() -> None:
     assert st._tensor(array).data_ptr() == scores.data_ptr()
 
 
-@pytest.mark.parametrize("batch", [2, 100], ids=["copied", "shared"])
+@pytest.mark.parametrize("batch", [2, 100], ids=["numpy", "DLPack"])
 def test_layouts_in_memory_do_not_matter(batch: int) -> None:
     scores = torch.rand(batch, 31, 31, generator=torch.manual_seed(0))
     other = scores.mT.contiguous().mT

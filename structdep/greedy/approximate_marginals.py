@@ -72,9 +72,10 @@ def refined(
     probabilities: Callable[[jax.Array], jax.Array],
     iterations: int,
 ) -> jax.Array:
-    """Scores of arcs and the messages of the others, so many times; both functions are of tables `[*batch, n+1, n+1]`.
+    """Arc scores `[*batch, n+1, n+1]` after some iterations: each adds messages to `arcs`.
 
-    `messages` are made from the probabilities of arcs, these from scores.
+    `probabilities` maps the scores of the iteration before to probabilities of arcs, `messages` maps these to what is
+    added; both take and return tables of that shape.
     """
     return jax.lax.fori_loop(0, iterations, lambda _, scores: arcs + messages(probabilities(scores)), arcs)
 
