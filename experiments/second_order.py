@@ -15,7 +15,7 @@ from rich.console import Console
 from structdep import greedy
 from structdep_parser.config import Config
 from structdep_parser.console import failed
-from structdep_parser.data.batches import batches
+from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.corpus import rows
 from structdep_parser.data.sentences import Heads
 from structdep_parser.data.treebank import read
@@ -76,8 +76,10 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
     heads: Heads = [np.zeros(0, np.int32)] * len(sentences)
     deprels: list[tuple[str, ...]] = [()] * len(sentences)
     total = 0.0
-    for batch in batches(sentences, predictor.vocabulary, shapes=predictor.shapes):
-        states, _, scores = predictor.score(parameters, batch)
+    reading = predictor.reader(parameters, sentences)
+    for batch in tree_batches(sentences):
+        states = reading.states(batch)
+        scores = predictor.score(parameters, states, batch.lengths)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
         labels = rows(batch, np.asarray(predictor.label(parameters, states, found)[0]))

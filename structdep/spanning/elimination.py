@@ -20,7 +20,7 @@ from jax import lax
 
 from structdep.semirings import LogSum
 
-BLOCK = 32
+BLOCK = 64
 """Words that are eliminated before the array is cut down to those that are left."""
 
 

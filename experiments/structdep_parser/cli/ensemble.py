@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
     ):
         raise ValueError(f"{other} was trained on another treebank, or version of it, than {next(iter(models))}")
     splits = found[0].evaluated()
-    ensemble = together(models, splits.values(), options.by, options.system, options.weights)
+    ensemble = together(models, options.by, options.system, options.weights)
     first = options.runs[0]
     lang = next(iter(models.values())).config.lang
     folder = options.out or first.parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"

@@ -14,11 +14,10 @@ from structdep.spanning import SpanningTrees
 from structdep.trees import heads_to_arcs, is_projective
 from structdep.trees.classes import System
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Batch, batches
+from structdep_parser.data.batches import TreeBatch, tree_batches
 from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.pseudo_projective import encoded
 from structdep_parser.data.sentences import Heads, Sentence
-from structdep_parser.data.shapes import plan
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 
@@ -85,8 +84,7 @@ def nearest_trees(
         own = heads_to_arcs(heads, lengths).astype(jnp.float32)
         return sd.argmax(system, own, lengths, single_root=one_root)
 
-    shapes = plan(members, words_per_batch=2000, max_shapes=4, growth=3) if members else ()
-    for batch in batches(members, vocabulary, shapes=shapes) if members else ():
+    for batch in tree_batches(members):
         for member, heads in rows(batch, np.asarray(nearest(batch.heads, batch.lengths))):
             trees[outside[member]] = np.where(members[member].heads < 0, -1, heads)
     return trees
@@ -99,7 +97,7 @@ def _is_inside(heads: NDArray[np.int32], system: System, one_root: bool) -> bool
     return isinstance(system, SpanningTrees) or bool(is_projective(heads))
 
 
-def rows(batch: Batch, table: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
+def rows(batch: TreeBatch, table: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
     """The sentences' places in the list that was batched, and their rows of `table` [B, n] without padding."""
     places = zip(np.asarray(batch.index).tolist(), np.asarray(batch.lengths).tolist(), table, strict=True)
     return [(index, row[:length]) for index, length, row in places if index >= 0]
@@ -123,12 +121,12 @@ class Trees:
         """Other trees."""
         return Trees(trees)
 
-    def __call__(self, batch: Batch) -> NDArray[np.int32] | Partial:
+    def __call__(self, batch: TreeBatch) -> NDArray[np.int32] | Partial:
         heads = padded(batch, self.trees)
         return heads if (heads >= 0).all() else Partial(cast("jax.Array", heads))
 
 
-def padded(batch: Batch, heads: Heads) -> NDArray[np.int32]:
+def padded(batch: TreeBatch, heads: Heads) -> NDArray[np.int32]:
     """The heads of a batch's sentences, `[B, n]`, 0 in padding."""
     table = np.zeros(batch.heads.shape, np.int32)
     for row, index in enumerate(np.asarray(batch.index).tolist()):

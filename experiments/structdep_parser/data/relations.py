@@ -22,14 +22,14 @@ def is_root(deprel: str) -> bool:
     return deprel.partition(UP)[0].removesuffix(DOWN).partition(":")[0] == ROOT
 
 
-def fits(are_root: Sequence[bool], heads: jax.Array) -> jax.Array:
-    """Which relations words with these heads may have: bool `[*heads, relations]`.
+def fits(are_root: Sequence[bool], below_root: jax.Array) -> jax.Array:
+    """Which relations words may have that are below the root, or are not: bool `[*words, relations]`.
 
     Example:
-        >>> fits((False, True), jnp.array([2, 0])).tolist()
+        >>> fits((False, True), jnp.array([False, True])).tolist()
         [[True, False], [False, True]]
     """
-    return jnp.array(are_root, bool) == (heads == 0)[..., None]
+    return jnp.array(are_root, bool) == below_root[..., None]
 
 
 def fitted(heads: Iterable[int], deprels: Iterable[str]) -> tuple[str, ...]:

@@ -1,31 +1,25 @@
 """How good several parsers are together, and what they gain over each of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import plan
 from structdep_parser.data.writing import write_predictions
 from structdep_parser.evaluation.scores import Evaluation, evaluate
 from structdep_parser.parsers.ensemble import Ensemble, Member
 from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.tables import markdown
 
-WORDS_PER_BATCH = 2000
-
 
 def together(
     models: Mapping[str, TrainedModel],
-    splits: Iterable[Sequence[Sentence]],
     by: Sequence[str],
     system: str | None,
     weights: Sequence[float] | None = None,
 ) -> Ensemble:
-    """The ensemble of these models, for these sentences."""
-    most = max(model.config.max_shapes for model in models.values())
-    shapes = plan([sentence for split in splits for sentence in split], WORDS_PER_BATCH, most)
-    return Ensemble([Member(name, model, shapes) for name, model in models.items()], by, system, weights)
+    """The ensemble of these models."""
+    return Ensemble([Member(name, model) for name, model in models.items()], by, system, weights)
 
 
 Scores = Mapping[str, tuple[float, float]]

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from structdep_parser.data.lines import one_a_line
 from structdep_parser.latent.expressions import CLOSE, DIGITS, ROOT, TOKENS
 from structdep_parser.nn.encoder import BiLSTM
 from structdep_parser.nn.mlp import MLP
@@ -24,7 +25,7 @@ class TreeScorer(nnx.Module):
     def __call__(self, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
         """From `[batch, n]` to `[batch, n+1, n+1]`."""
         nodes = with_root(tokens)
-        states = self.lstm(self.token(nodes), lengths + 1, None)
+        states = self.lstm(self.token(nodes), one_a_line(lengths + 1, nodes.shape[1]), None)
         scores = self.arc.pairs(self.head(states, None), self.dependent(states, None))[0]
         may_be_head = (nodes == ROOT) | ((nodes >= DIGITS) & (nodes < CLOSE))
         return jnp.where(may_be_head[..., None], scores, -jnp.inf)

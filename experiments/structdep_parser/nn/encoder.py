@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Batch
+from structdep_parser.data.batches import Forms, Lines
+from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.vocabulary import UNKNOWN, Vocabulary
 from structdep_parser.nn.lstm import lstm
 
@@ -17,16 +18,24 @@ Dropped = nnx.Rngs | None
 
 
 class Dropout(nnx.Module):
-    """Dropout of `[batch, positions, features]` with one mask for all positions of a row.
+    """Dropout with one mask for all positions of a sequence.
 
-    Batches come first, so that the masks of sentences do not change with the number of rows behind them.
+    Sequences are the rows of `[batch, positions, features]`, or lie in lines (see `data.lines`) where `start` is given.
     """
 
     def __init__(self, rate: float) -> None:
-        self.dropout = nnx.Dropout(rate, broadcast_dims=(1,))
+        self.rate = rate
 
-    def __call__(self, x: jax.Array, rngs: Dropped) -> jax.Array:
-        return self.dropout(x, deterministic=rngs is None, rngs=rngs)
+    def __call__(self, x: jax.Array, rngs: Dropped, start: jax.Array | None = None) -> jax.Array:
+        if rngs is None or not self.rate:
+            return x
+        if start is None:
+            return x * self.mask(rngs, (len(x), 1, x.shape[-1]))
+        return x * self.mask(rngs, (start.size, x.shape[-1]))[start]
+
+    def mask(self, rngs: nnx.Rngs, shape: tuple[int, ...]) -> jax.Array:
+        """0 or 1 / (1 - rate), at random."""
+        return jax.random.bernoulli(rngs.dropout(), 1 - self.rate, shape) / jnp.float32(1 - self.rate)
 
 
 class Layer(Protocol):
@@ -42,7 +51,7 @@ class Layer(Protocol):
     def __call__(self, x: jax.Array, lengths: jax.Array, rngs: Dropped) -> jax.Array: ...
 
 
-def layer_class(name: str) -> type[Layer]:
+def layer_class(name: str) -> type["Layer | BiLSTM"]:
     """The class MODULE:CLASS; the BiLSTM where none is named.
 
     Raises:
@@ -61,10 +70,10 @@ def layer_class(name: str) -> type[Layer]:
 
 
 class BiLSTM(nnx.Module):
-    """One layer in both directions: `[batch, n, inputs]` to `[batch, n, states]`, half of them from each direction.
+    """One layer in both directions over sequences in lines: `[lines, width, inputs]` to `[lines, width, states]`.
 
-    Both directions run in one loop, and what depends on the inputs alone is computed before it. States behind
-    `lengths` are zero.
+    Half of the states are from each direction. Both run in one loop, and what depends on the inputs alone is computed
+    before it. `start` says where sequences begin (see `data.lines`).
     """
 
     def __init__(self, inputs: int, states: int, recurrent_dropout: float, *, rngs: nnx.Rngs) -> None:
@@ -74,15 +83,21 @@ class BiLSTM(nnx.Module):
         self.recurrent = nnx.Param(jnp.stack(blocks).reshape(2, 4, self.half, self.half).transpose(0, 2, 1, 3))
         self.dropout = Dropout(recurrent_dropout)
 
-    def __call__(self, x: jax.Array, lengths: jax.Array, rngs: Dropped) -> jax.Array:
-        batch, n, _ = x.shape
-        gates = self.gates(x).reshape(batch, n, 2, 4 * self.half).transpose(1, 2, 0, 3)
-        mask = (jnp.arange(n)[:, None] < lengths)[:, None, :, None].astype(x.dtype)
-        kept = self.dropout(jnp.ones((batch, 1, 2 * self.half)), rngs).reshape(batch, 2, self.half).swapaxes(0, 1)
-        recurrent = self.recurrent[...].reshape(2, self.half, 4 * self.half)
-        both = _backward_reversed(jnp.broadcast_to(mask, (n, 2, batch, 1)))
-        states = lstm(_backward_reversed(gates), both, recurrent, kept)
-        return _backward_reversed(states).transpose(2, 0, 1, 3).reshape(batch, n, 2 * self.half)
+    def __call__(self, x: jax.Array, start: jax.Array, rngs: Dropped) -> jax.Array:
+        lines, width, _ = x.shape
+        gates = _in_order(self.gates(x).reshape(lines, width, 2, 4 * self.half))
+        first = jnp.stack([begins(start), ends(start)], axis=-1)[..., None]
+        kept = goes_on = _in_order(1 - first.astype(x.dtype))
+        if rngs is not None and self.dropout.rate:
+            mask = self.dropout.mask(rngs, (start.size, 2 * self.half))[start]
+            kept = goes_on * _in_order(mask.reshape(lines, width, 2, self.half))
+        states = lstm(gates, goes_on, self.recurrent[...].reshape(2, self.half, 4 * self.half), kept)
+        return _backward_reversed(states).transpose(2, 0, 1, 3).reshape(lines, width, 2 * self.half)
+
+
+def _in_order(x: jax.Array) -> jax.Array:
+    """`[lines, width, 2, ..]` as `[width, 2, lines, ..]`, each direction in the order in which it reads."""
+    return _backward_reversed(x.transpose(1, 2, 0, 3))
 
 
 def _backward_reversed(x: jax.Array) -> jax.Array:
@@ -91,21 +106,21 @@ def _backward_reversed(x: jax.Array) -> jax.Array:
 
 
 class Characters(nnx.Module):
-    """A form's vector from its characters, `[types, c]` to `[types, states]`: the last states of a BiLSTM."""
+    """The vectors of forms from characters, which lie in lines: the last states of a BiLSTM, `[forms, states]`."""
 
     def __init__(self, characters: int, config: Config, *, rngs: nnx.Rngs) -> None:
         self.vectors = nnx.Embed(characters, config.character_vectors, rngs=rngs)
         self.dropout = Dropout(config.input_dropout)
         self.lstm = BiLSTM(config.character_vectors, config.character_states, 0.0, rngs=rngs)
 
-    def __call__(self, characters: jax.Array, lengths: jax.Array, rngs: Dropped) -> jax.Array:
-        states = self.lstm(self.dropout(self.vectors(characters), rngs), lengths, rngs)
-        last = jnp.take_along_axis(states, lengths[:, None, None] - 1, axis=1)[:, 0]
-        return jnp.concatenate([last[:, : self.lstm.half], states[:, 0, self.lstm.half :]], axis=-1)
+    def __call__(self, forms: Forms, rngs: Dropped) -> jax.Array:
+        states = self.lstm(self.dropout(self.vectors(forms.characters), rngs, forms.start), forms.start, rngs)
+        flat, half = states.reshape(-1, states.shape[-1]), self.lstm.half
+        return jnp.concatenate([flat[forms.last, :half], flat[forms.first, half:]], axis=-1)
 
 
 class Encoder(nnx.Module):
-    """Vectors in context: `[batch, n+2, states]`. Position 0 is the root, the one behind the last word the sentinel."""
+    """Vectors in context: `[lines, width, states]`. A sentence begins with the root, and ends with the sentinel."""
 
     def __init__(self, vocabulary: Vocabulary, config: Config, *, rngs: nnx.Rngs) -> None:
         width = config.word_vectors if config.feature_width else 0
@@ -125,36 +140,34 @@ class Encoder(nnx.Module):
         self.layers = nnx.List(layer(size, config.states, config.recurrent_dropout, rngs=rngs) for size in sizes)
         self.tag_features = nnx.Linear(config.states, stacked, rngs=rngs) if stacked else None
 
-    def __call__(self, batch: Batch, rngs: Dropped = None) -> jax.Array:
-        return self.both(batch, rngs)[0]
-
-    def both(self, batch: Batch, rngs: Dropped = None) -> tuple[jax.Array, jax.Array]:
+    def __call__(self, lines: Lines, spelled: jax.Array, rngs: Dropped = None) -> tuple[jax.Array, jax.Array]:
         """The vectors, and those to predict tags from: the same, or with stack propagation (Zhang, Weiss 2016) others.
 
-        These come from the first layer, and are inputs of the second beside its states.
+        These come from the first layer, and are inputs of the second beside its states. `spelled` are the vectors of
+        words by their characters, `[lines, width, states]`.
         """
-        x = self.input_dropout(self._delimited(self._inputs(batch, rngs), batch.lengths), rngs)
+        start = lines.start
+        # A layer of one's own has one sentence a line, and is told its length.
+        where = start if isinstance(self.layers[0], BiLSTM) else (start == start[:, :1]).sum(-1)
+        x = self.input_dropout(self._delimited(self._inputs(lines, spelled, rngs), start), rngs, start)
         tags = None
         for layer in self.layers:
-            x = self.state_dropout(layer(x, batch.lengths + 2, rngs), rngs)
+            x = self.state_dropout(layer(x, where, rngs), rngs, start)
             if tags is None and self.tag_features is not None:
-                tags = self.state_dropout(nnx.relu(self.tag_features(x)), rngs)
+                tags = self.state_dropout(nnx.relu(self.tag_features(x)), rngs, start)
                 x = jnp.concatenate([x, tags], axis=-1)
         return x, x if tags is None else tags
 
-    def _inputs(self, batch: Batch, rngs: Dropped) -> jax.Array:
-        """Word and character vectors; the characters' are computed once a distinct form."""
-        words = batch.words
+    def _inputs(self, lines: Lines, spelled: jax.Array, rngs: Dropped) -> jax.Array:
+        words = lines.words
         if rngs is not None:
             words = jnp.where(jax.random.bernoulli(rngs.dropout(), self.word_dropout, words.shape), UNKNOWN, words)
-        forms = self.characters(batch.type_chars, batch.type_lengths, rngs)
-        vectors = [self.words(words), forms[batch.word_types]]
+        vectors = [self.words(words), spelled]
         if self.features is not None:
-            vectors.append(self.features(batch.features))
+            vectors.append(self.features(lines.features))
         return jnp.concatenate(vectors, axis=-1)
 
-    def _delimited(self, x: jax.Array, lengths: jax.Array) -> jax.Array:
+    def _delimited(self, x: jax.Array, start: jax.Array) -> jax.Array:
         """The words between the root and the sentinel."""
-        x = jnp.pad(x, ((0, 0), (1, 1), (0, 0))).at[:, 0].set(self.root[...])
-        last = jnp.arange(x.shape[1]) == lengths[:, None] + 1
-        return jnp.where(last[..., None], self.sentinel[...], x)
+        x = jnp.where(begins(start)[..., None], self.root[...], x)
+        return jnp.where(ends(start)[..., None], self.sentinel[...], x)

@@ -13,5 +13,5 @@ class MLP(nnx.Module):
         self.linear = nnx.Linear(inputs, outputs, rngs=rngs)
         self.dropout = Dropout(dropout)
 
-    def __call__(self, x: jax.Array, rngs: Dropped) -> jax.Array:
-        return self.dropout(nnx.leaky_relu(self.linear(x), 0.1), rngs)
+    def __call__(self, x: jax.Array, rngs: Dropped, start: jax.Array | None = None) -> jax.Array:
+        return self.dropout(nnx.leaky_relu(self.linear(x), 0.1), rngs, start)

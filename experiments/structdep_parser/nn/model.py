@@ -1,4 +1,4 @@
-"""The whole model: encoder, scorer, labeler and taggers, and the loss that trains them together."""
+"""The whole model: encoder, scorer, labeler and taggers, and the losses that train them together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,8 @@ import optax
 from flax import nnx
 
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Batch
+from structdep_parser.data.batches import Forms, Gold, Lines, TreeBatch
+from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.relations import IMPOSSIBLE, fits, is_root
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.encoder import Dropped, Encoder
@@ -30,19 +31,23 @@ class Labeler(nnx.Module):
         self.head, self.dependent = (MLP(states, features, dropout, rngs=rngs) for _ in range(2))
         self.biaffine = Biaffine(features, len(relations))
 
-    def __call__(self, states: jax.Array, heads: jax.Array, rngs: Dropped = None) -> jax.Array:
+    def __call__(self, states: jax.Array, heads: jax.Array) -> jax.Array:
         """Logits `[batch, n, relations]` from `[batch, n+2, states]` and heads `[batch, n]`, -1 where not known."""
-        heads_features = jnp.take_along_axis(self.head(states, rngs), jnp.maximum(heads, 0)[..., None], axis=1)
-        logits = self.biaffine.each(heads_features, self.dependent(states, rngs)[:, 1:-1])
-        return jnp.where(fits(self.are_root, heads), logits, IMPOSSIBLE)
+        of_heads = jnp.take_along_axis(self.head(states, None), jnp.maximum(heads, 0)[..., None], axis=1)
+        return self._logits(of_heads, self.dependent(states, None)[:, 1:-1], heads == 0)
 
-    def loss(self, states: jax.Array, heads: jax.Array, relations: jax.Array, rngs: Dropped = None) -> jax.Array:
-        """Each word's, `[batch, n]`; 0 where its head or relation is not known, or they do not fit."""
-        numbers = jnp.maximum(relations, 0)
-        is_possible = jnp.take_along_axis(fits(self.are_root, heads), numbers[..., None], axis=-1)[..., 0]
-        is_known = (heads >= 0) & (relations >= 0) & is_possible
-        losses = optax.softmax_cross_entropy_with_integer_labels(self(states, heads, rngs), numbers)
-        return jnp.where(is_known, losses, 0)
+    def loss(self, states: jax.Array, gold: Gold, start: jax.Array, rngs: Dropped = None) -> jax.Array:
+        """That of each place in lines, `[lines, width]`; 0 where head or relation is not known, or they do not fit."""
+        of_heads = self.head(states, rngs, start)
+        of_heads = of_heads.reshape(-1, of_heads.shape[-1])[jnp.maximum(gold.heads, 0)]
+        below_root, numbers = gold.heads == start, jnp.maximum(gold.deprels, 0)
+        logits = self._logits(of_heads, self.dependent(states, rngs, start), below_root)
+        is_possible = jnp.take_along_axis(fits(self.are_root, below_root), numbers[..., None], axis=-1)[..., 0]
+        is_known = (gold.heads >= 0) & (gold.deprels >= 0) & is_possible
+        return jnp.where(is_known, optax.softmax_cross_entropy_with_integer_labels(logits, numbers), 0)
+
+    def _logits(self, heads: jax.Array, dependents: jax.Array, below_root: jax.Array) -> jax.Array:
+        return jnp.where(fits(self.are_root, below_root), self.biaffine.each(heads, dependents), IMPOSSIBLE)
 
 
 class Model(nnx.Module):
@@ -60,20 +65,22 @@ class Model(nnx.Module):
             self.tag_scorer = TagScorer(features, vocabulary, rngs=rngs)
         self.tag_weight, self.parser_loss = config.tag_weight, parser.loss
 
-    def loss(self, batch: Batch, target: Any, rngs: nnx.Rngs) -> jax.Array:
-        """A word's mean loss; `target` is the parser's own, relations and tags belong to gold trees."""
-        states, tag_states = self.encoder.both(batch, rngs)
-        real = jnp.arange(batch.words.shape[1]) < jnp.where(batch.index >= 0, batch.lengths, 0)[:, None]
-        tree = self.parser_loss(self.scorer(states, batch.lengths, rngs), target, batch.lengths, rngs)
-        relations = self.labeler.loss(states, batch.heads, batch.deprels, rngs)
+    def read(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[jax.Array, jax.Array]:
+        """The states of all places in lines, `[places, states]`, and the sum of the losses of relations and tags."""
+        start = lines.start
+        states, tag_states = self.encoder(lines, self.encoder.characters(forms, rngs)[lines.form], rngs)
+        losses = self.labeler.loss(states, gold, start, rngs)
         if self.has_tags:
-            relations += self.tag_weight * self.tag_scorer.loss(tag_states, batch)
-        total = (tree * (batch.index >= 0)).sum() + (relations * real).sum()
-        return total / real.sum()
+            is_word = ~(begins(start) | ends(start))
+            losses += self.tag_weight * jnp.where(is_word, self.tag_scorer.loss(tag_states, gold), 0)
+        return states.reshape(-1, states.shape[-1]), losses.sum()
 
-    def tags(self, states: jax.Array) -> list[jax.Array]:
-        """Logits `[batch, n, tags]` of universal and of language-specific tags; nothing if they are not learned.
-
-        `states` are the second of `Encoder.both`.
-        """
-        return list(self.tag_scorer(states)[:2]) if self.has_tags else []
+    def trees_loss(
+        self, states: jax.Array, root: jax.Array, batch: TreeBatch, target: Any, rngs: nnx.Rngs
+    ) -> jax.Array:
+        """The sum of the losses of trees, from the states of all places; `target` is the parser's own."""
+        places = jnp.arange(batch.heads.shape[1] + 2)
+        within = places < batch.lengths[:, None] + 2
+        of_trees = jnp.where(within[..., None], states[jnp.where(within, root[:, None] + places, 0)], 0)
+        losses = self.parser_loss(self.scorer(of_trees, batch.lengths, rngs), target, batch.lengths, rngs)
+        return jnp.sum(losses * (batch.index >= 0))

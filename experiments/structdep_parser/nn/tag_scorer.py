@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from structdep_parser.data.batches import Batch
+from structdep_parser.data.batches import Gold
 from structdep_parser.data.vocabulary import Vocabulary
 
 
@@ -33,12 +33,12 @@ class TagScorer(nnx.Module):
         self.features_of_xpos = nnx.static(vocabulary.features_of_xpos)
 
     def __call__(self, states: jax.Array) -> TagScores:
-        """Scores of the words between root and sentinel, from `[batch, n+2, inputs]`."""
-        return TagScores(*(linear(states[:, 1:-1]) for linear in self.linears))
+        """Scores of words, from `[batch, n, inputs]`."""
+        return TagScores(*(linear(states) for linear in self.linears))
 
-    def loss(self, states: jax.Array, batch: Batch) -> jax.Array:
-        """Each word's sum of losses, `[batch, n]`."""
-        scores, gold = self(states), (batch.upos, batch.xpos, batch.lemmas)
-        classes = sum(map(optax.softmax_cross_entropy_with_integer_labels, scores[:3], gold))
-        features = jnp.array(self.features_of_xpos, scores.features.dtype)[batch.xpos]
+    def loss(self, states: jax.Array, gold: Gold) -> jax.Array:
+        """Each word's sum of losses, `[batch, n]`, of no meaning where there is no word."""
+        scores, tags = self(states), (gold.upos, gold.xpos, gold.lemmas)
+        classes = sum(map(optax.softmax_cross_entropy_with_integer_labels, scores[:3], tags))
+        features = jnp.array(self.features_of_xpos, scores.features.dtype)[gold.xpos]
         return classes + optax.sigmoid_binary_cross_entropy(scores.features, features).sum(-1)

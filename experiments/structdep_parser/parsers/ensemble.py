@@ -8,23 +8,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from structdep.trees import heads_to_arcs
 from structdep_parser.config import member_folders
-from structdep_parser.data.batches import Batch
+from structdep_parser.data.batches import TreeBatch, tree_batches
 from structdep_parser.data.corpus import rows
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import Shape
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.parsers.chart_decoding import ChartDecoder
 from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.one_root import best
 from structdep_parser.parsers.prediction import Predictions, Predictor, Tree
+from structdep_parser.parsers.reading import Reading
 from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.parsers.trained_parser import BEST, TrainedParser, Warn
 
-Scored = tuple[jax.Array, Any]
+Scored = tuple[NDArray[np.float32], Any]
 """Vectors in context, and a parser's scores."""
 
 
@@ -35,15 +36,13 @@ class Member:
         ValueError: its relations stand for lifted arcs.
     """
 
-    def __init__(self, name: str, model: TrainedModel, shapes: Sequence[Shape] | None = None) -> None:
+    def __init__(self, name: str, model: TrainedModel) -> None:
         if model.config.pseudo_projective:
             raise ValueError(
                 f"{name} is pseudo-projective: its relations stand for arcs, and cannot be summed with others"
             )
         self.name, self.model = name, model
-        self.predictor = Predictor(
-            model.merged, model.parser.decoder(), model.vocabulary, shapes, features=model.features
-        )
+        self.predictor = Predictor(model.merged, model.parser.decoder(), model.reader)
 
         def relations(arrays: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
             return jax.nn.softmax(model.merged(arrays).labeler(states, heads))
@@ -57,14 +56,14 @@ class Member:
         sums = isinstance(parser, ChartParser) and parser.chart.has_probabilities
         return decoder if sums and isinstance(decoder, ChartDecoder) else None
 
-    def batches(self, sentences: Sequence[Sentence]) -> Iterator[Batch]:
-        """The same sentences in the same rows as other members have."""
-        return self.predictor.batches(sentences)
+    def read(self, sentences: Sequence[Sentence]) -> Reading:
+        """Their vectors in context."""
+        return self.model.reader(self.model.arrays, sentences)
 
-    def scores(self, batch: Batch) -> Scored:
+    def scores(self, reading: Reading, batch: TreeBatch) -> Scored:
         """What it says of a batch."""
-        states, _, scores = self.predictor.score(self.model.arrays, batch)
-        return states, scores
+        states = reading.states(batch)
+        return states, self.predictor.score(self.model.arrays, states, batch.lengths)
 
     def heads(self, scores: Any, lengths: jax.Array) -> jax.Array:
         """Its own trees."""
@@ -77,7 +76,7 @@ class Member:
         votes: jax.Array = self._vote(self.heads(scores, lengths), lengths)
         return votes.astype(jnp.float32)
 
-    def relations(self, states: jax.Array, heads: jax.Array) -> jax.Array:
+    def relations(self, states: NDArray[np.float32], heads: jax.Array) -> jax.Array:
         """The probabilities of the relations of these arcs, `[B, n, relations]`."""
         found: jax.Array = self._relations(self.model.arrays, states, heads)
         return found
@@ -138,26 +137,27 @@ class Ensemble:
     def __call__(self, sentences: Sequence[Sentence]) -> Predictions:
         """The trees of all together."""
         made = _empty(sentences)
-        for group, scored in self._scored(sentences):
-            self._join(made, group[0], scored)
+        for batch, scored in self._scored(sentences):
+            self._join(made, batch, scored)
         return made
 
     def beside_members(self, sentences: Sequence[Sentence]) -> tuple[Predictions, dict[str, Predictions]]:
         """The trees of all together, and those of each alone, by name."""
         made, alone = _empty(sentences), {member.name: _empty(sentences) for member in self.members}
-        for group, scored in self._scored(sentences):
-            self._join(made, group[0], scored)
-            for member, batch, (states, scores) in zip(self.members, group, scored, strict=True):
+        for batch, scored in self._scored(sentences):
+            self._join(made, batch, scored)
+            for member, (states, scores) in zip(self.members, scored, strict=True):
                 heads = member.heads(scores, batch.lengths)
                 self._fill(alone[member.name], batch, heads, member.relations(states, heads))
         return made, alone
 
-    def _scored(self, sentences: Sequence[Sentence]) -> Iterator[tuple[tuple[Batch, ...], list[Scored]]]:
-        """Batches of the same sentences, and what each member says of its own."""
-        for group in zip(*(member.batches(sentences) for member in self.members), strict=True):
-            yield group, [member.scores(batch) for member, batch in zip(self.members, group, strict=True)]
+    def _scored(self, sentences: Sequence[Sentence]) -> Iterator[tuple[TreeBatch, list[Scored]]]:
+        """Batches, and what each member says of them."""
+        readings = [member.read(sentences) for member in self.members]
+        for batch in tree_batches(sentences):
+            yield batch, [m.scores(reading, batch) for m, reading in zip(self.members, readings, strict=True)]
 
-    def _join(self, made: Predictions, batch: Batch, scored: Sequence[Scored]) -> None:
+    def _join(self, made: Predictions, batch: TreeBatch, scored: Sequence[Scored]) -> None:
         """Fill in the trees of all together."""
         heads = self.search(self._sum([scores for _, scores in scored], batch.lengths), batch.lengths)
         relations = [member.relations(states, heads) for member, (states, _) in zip(self.members, scored, strict=True)]
@@ -176,7 +176,7 @@ class Ensemble:
             start=jnp.zeros((), jnp.float32),
         )
 
-    def _fill(self, made: Predictions, batch: Batch, heads: jax.Array, relations: jax.Array) -> None:
+    def _fill(self, made: Predictions, batch: TreeBatch, heads: jax.Array, relations: jax.Array) -> None:
         vocabulary = self.members[0].model.vocabulary
         labels = rows(batch, np.asarray(relations.argmax(-1)))
         for (place, tree), (_, numbers) in zip(rows(batch, np.asarray(heads)), labels, strict=True):

@@ -9,16 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from structdep_parser.data.batches import Batch, batches, free_batches
+from structdep_parser.data.batches import TreeBatch, tree_batches
 from structdep_parser.data.corpus import rows
-from structdep_parser.data.features import Features
 from structdep_parser.data.sentences import Heads, Sentence
-from structdep_parser.data.shapes import Shape
-from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoded, Decoder, Decoding
+from structdep_parser.parsers.reading import Reader
 
 
 @dataclass(frozen=True)
@@ -66,15 +64,13 @@ class Predictions:
 
 
 class Predictor:
-    """Scores, decodes and labels batches, and counts the seconds of each.
+    """Reads sentences, and scores, decodes and labels batches of trees; counts the seconds of each.
 
     Args:
         merge: makes the model of its weights.
         decoder: finds trees by the scores.
-        vocabulary: of the model.
-        shapes: those of batches, if they were planned.
+        reader: gives vectors in context.
         select: takes from the scorer's scores what the decoder needs.
-        features: of words, where the model has such inputs.
         identity: what model, decoder and `select` depend on, if compiled programs are to be kept for other processes.
     """
 
@@ -82,25 +78,21 @@ class Predictor:
         self,
         merge: Callable[[Any], Model],
         decoder: Decoder,
-        vocabulary: Vocabulary,
-        shapes: Sequence[Shape] | None = None,
+        reader: Reader,
         select: Callable[[Any], Any] = lambda scores: scores,
-        features: Features | None = None,
         identity: str = "",
     ) -> None:
-        self.decoder, self.vocabulary, self.shapes, self.features = decoder, vocabulary, shapes, features
+        self.decoder, self.reader, self.vocabulary = decoder, reader, reader.vocabulary
 
-        def score(parameters: Any, batch: Batch) -> tuple[jax.Array, jax.Array, Any]:
-            model = merge(parameters)
-            states, tag_states = model.encoder.both(batch)
-            return states, tag_states, select(model.scorer(states, batch.lengths))
+        def score(parameters: Any, states: jax.Array, lengths: jax.Array) -> Any:
+            return select(merge(parameters).scorer(states, lengths))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> tuple[jax.Array, jax.Array]:
             probabilities = jax.nn.softmax(merge(parameters).labeler(states, heads))
             return jnp.argmax(probabilities, axis=-1), jnp.max(probabilities, axis=-1)
 
         def tag(parameters: Any, tag_states: jax.Array) -> list[jax.Array]:
-            scores = merge(parameters).tag_scorer(tag_states)
+            scores = merge(parameters).tag_scorer(tag_states[:, 1:-1])
             return [jnp.argmax(logits, axis=-1) for logits in scores[:3]]
 
         self.score, self.label, self.tag = Compiled(score), Compiled(label), Compiled(tag)
@@ -117,23 +109,18 @@ class Predictor:
     def trees(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
         """As many trees of each sentence as `decoding` asks for, best first; heads are -1 where there are fewer."""
         found: list[list[Tree]] = [[] for _ in sentences]
-        for batch in self.batches(sentences):
-            states, tag_states, scores = self.score(parameters, batch)
-            known = batch.heads if decoding.known else None
-            tags = self._tags(batch, self.tag(parameters, tag_states)) if decoding.tags else {}
+        reading = self.reader(parameters, sentences)
+        for batch in tree_batches(sentences):
+            states = reading.states(batch)
+            scores, known = self.score(parameters, states, batch.lengths), batch.heads if decoding.known else None
+            tags = self._tags(batch, self.tag(parameters, reading.tag_states(batch))) if decoding.tags else {}
             for decoded in self.decoder(scores, batch.lengths, decoding, known):
                 for place, tree in self._trees(batch, decoded, *self.label(parameters, states, decoded.heads)):
                     found[place].append(tree._replace(tags=tags.get(place)))
         return found
 
-    def batches(self, sentences: Sequence[Sentence]) -> Iterator[Batch]:
-        """Every sentence in one batch, in planned shapes or in free ones."""
-        if self.shapes is None:
-            return free_batches(sentences, self.vocabulary, self.features)
-        return iter(batches(sentences, self.vocabulary, shapes=self.shapes, features=self.features))
-
     def _trees(
-        self, batch: Batch, decoded: Decoded, labels: jax.Array, probabilities: jax.Array
+        self, batch: TreeBatch, decoded: Decoded, labels: jax.Array, probabilities: jax.Array
     ) -> Iterator[tuple[int, Tree]]:
         """The batch's sentences, by their places, with their trees."""
         confidences = _confidences(batch, decoded, probabilities)
@@ -141,7 +128,7 @@ class Predictor:
         for (place, heads), (_, relations) in zip(trees, rows(batch, np.asarray(labels)), strict=True):
             yield place, Tree(heads, self.vocabulary.relations(heads, relations), confidences.get(place))
 
-    def _tags(self, batch: Batch, numbers: Sequence[jax.Array]) -> dict[int, Tags]:
+    def _tags(self, batch: TreeBatch, numbers: Sequence[jax.Array]) -> dict[int, Tags]:
         names = self.vocabulary.upos, self.vocabulary.xpos, self.vocabulary.lemmas
         tables = [dict(rows(batch, np.asarray(table))) for table in numbers]
         found = {}
@@ -156,12 +143,13 @@ class Predictor:
     @property
     def compiling(self) -> float:
         """Seconds spent so far in compiling."""
-        return sum(program.seconds for program in (self.score, self.label, self.tag, *self.decoder.programs))
+        programs = *self.reader.programs, self.score, self.label, self.tag, *self.decoder.programs
+        return sum(program.seconds for program in programs)
 
     @property
     def scoring(self) -> float:
-        """Seconds spent so far in scoring and labelling."""
-        return self.score.spent + self.label.spent
+        """Seconds spent so far in reading, scoring and labelling."""
+        return sum(program.spent for program in (*self.reader.programs, self.score, self.label))
 
     @property
     def decoding(self) -> float:
@@ -169,7 +157,7 @@ class Predictor:
         return sum(program.spent for program in self.decoder.programs)
 
 
-def _confidences(batch: Batch, decoded: Decoded, probabilities: jax.Array) -> dict[int, Confidence]:
+def _confidences(batch: TreeBatch, decoded: Decoded, probabilities: jax.Array) -> dict[int, Confidence]:
     """Those of a batch, by the sentence's place; none where they were not asked for."""
     if decoded.arcs is None or decoded.trees is None:
         return {}

@@ -8,7 +8,7 @@ from flax import nnx
 
 from structdep_parser.choices import PARSERS
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Batch
+from structdep_parser.data.batches import TreeBatch
 from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
@@ -19,7 +19,7 @@ from structdep_parser.parsers.transition_parsers import SYSTEMS, TransitionParse
 class Targets(Protocol):
     """From a batch of sentences with these trees to what a loss compares scores with, arrays of numpy."""
 
-    def __call__(self, batch: Batch) -> Any: ...
+    def __call__(self, batch: TreeBatch) -> Any: ...
 
     def of(self, trees: Heads) -> "Targets":
         """The same of other trees, in arrays of the same shapes."""

@@ -20,6 +20,8 @@ from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.files import write_whole
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.stored_programs import part
+from structdep_parser.parsers.reading import Reader
 from structdep_parser.parsers.registry import Algorithm, algorithm_of
 
 DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
@@ -62,6 +64,12 @@ class TrainedModel:
     def merged(self, arrays: Mapping[str, Any]) -> Model:
         """The model with these arrays in the place of its own."""
         return nnx.merge(self._abstract[0], self._state(arrays))
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What gives its vectors in context."""
+        alone = bool(self.config.encoder_layer)
+        return Reader(self.merged, self.vocabulary, self.features, alone, part(self.identity, "reader"))
 
     @cached_property
     def identity(self) -> str:

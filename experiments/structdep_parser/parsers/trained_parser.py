@@ -130,5 +130,5 @@ class Stage:
         def select(scores: Any) -> Any:
             return scores if self.tables is None else {name: scores[name] for name in self.tables}
 
-        model, identity = self.model, part(self.model.identity, name)
-        return Predictor(model.merged, decoder, model.vocabulary, None, select, model.features, identity)
+        model = self.model
+        return Predictor(model.merged, decoder, model.reader, select, part(model.identity, name))

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from structdep.transitions import Gold, Oracle, Sequences, sequences, static_oracle
-from structdep_parser.data.batches import Batch
+from structdep_parser.data.batches import TreeBatch
 from structdep_parser.data.corpus import padded
 from structdep_parser.data.sentences import Heads
 
@@ -38,9 +38,9 @@ class Runs:
         pairs = zip(self.trees, self.each, strict=True)
         return max([2 * words, *(len(run.transitions) for tree, run in pairs if len(tree) <= words)])
 
-    def __call__(self, batch: Batch) -> Sequences:
+    def __call__(self, batch: TreeBatch) -> Sequences:
         """`[B, steps]`; without any transitions in rows that only fill the batch."""
-        rows, words = batch.words.shape
+        rows, words = batch.heads.shape
         steps = self.room(words)
         made: Sequences = jax.tree.map(lambda leaf: np.zeros((rows, steps, *leaf.shape[1:]), leaf.dtype), self.each[0])
         for row, index in enumerate(np.asarray(batch.index).tolist()):
@@ -98,6 +98,6 @@ class Explorations:
         """Of other trees, in as much room."""
         return Explorations(self.oracle, trees, self.room)
 
-    def __call__(self, batch: Batch) -> Exploration:
+    def __call__(self, batch: TreeBatch) -> Exploration:
         gold = self.oracle.gold(padded(batch, self.trees), batch.lengths)
-        return Exploration(gold, self.room(batch.words.shape[1]))
+        return Exploration(gold, self.room(batch.heads.shape[1]))

@@ -93,7 +93,7 @@ class EnsembleRun:
         folders = member_folders(self.folder)
         splits = self.treebank.evaluated()
         models = {folder.name: TrainedModel.load(folder) for folder in folders}
-        ensemble = together(models, splits.values(), ["marginals"], None)
+        ensemble = together(models, ["marginals"], None)
         start, evaluations, scores = time.perf_counter(), {}, {}
         for split, gold in splits.items():
             evaluations[split], scores[split] = evaluated(ensemble, gold, self.folder / f"{split}.conllu")

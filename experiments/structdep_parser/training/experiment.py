@@ -17,7 +17,6 @@ from structdep_parser.config import Config
 from structdep_parser.console import plain
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.pseudo_projective import decoded
-from structdep_parser.data.shapes import plan
 from structdep_parser.data.treebank import Sentence, Treebank, write_predictions
 from structdep_parser.evaluation.calibration import Calibration, calibration, draw
 from structdep_parser.evaluation.page import write_page
@@ -26,6 +25,7 @@ from structdep_parser.evaluation.scores import Evaluation, evaluate, tag_accurac
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions, Predictor
+from structdep_parser.parsers.reading import Reader
 from structdep_parser.parsers.registry import algorithm_of, check
 from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
 from structdep_parser.training.devices import Devices, agreed
@@ -33,8 +33,6 @@ from structdep_parser.training.run_treebank import keep_files
 from structdep_parser.training.runs import Run
 from structdep_parser.training.trainer import Epoch, State, Trainer, epochs
 from structdep_parser.training.warm_start import warm_started
-
-WORDS_PER_BATCH = 4000  # in evaluation, where larger batches cost memory alone
 
 
 class Experiment:
@@ -62,16 +60,10 @@ class Experiment:
         if config.init_from and not self.run.has_begun:
             start = TrainedModel.load(Path(config.init_from))
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
-        evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
-        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
-        self.predictor = Predictor(
-            partial(nnx.merge, self.trainer.graph),
-            self.parser.decoder(),
-            self.corpus.vocabulary,
-            shapes,
-            features=self.corpus.features,
-            identity=part(self.trainer.identity, "evaluation"),
-        )
+        merge, identity = partial(nnx.merge, self.trainer.graph), part(self.trainer.identity, "evaluation")
+        alone = bool(config.encoder_layer)
+        reader = Reader(merge, self.corpus.vocabulary, self.corpus.features, alone, identity)
+        self.predictor = Predictor(merge, self.parser.decoder(), reader, identity=identity)
 
     @property
     def _evaluated(self) -> list[str]:

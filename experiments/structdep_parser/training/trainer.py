@@ -1,7 +1,7 @@
 """The training of a model: state, optimizer, step, and the loop over epochs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from flax import nnx
 
 from structdep_parser.config import Config
 from structdep_parser.data.augmentation import Grafts
-from structdep_parser.data.batches import Batch, batches, filled
+from structdep_parser.data.batches import Batch, Forms, Gold, Lines, TreeBatch, batches, filled
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
@@ -29,6 +29,9 @@ Advance = Callable[[int, int, float], None]
 
 Material = tuple[list[Batch], Targets]
 """The batches of an epoch, and what they train for."""
+
+
+Inputs = tuple[Lines, Forms, Gold]
 
 
 class State(NamedTuple):
@@ -82,22 +85,28 @@ class Trainer:
         self.config, self.corpus = config, corpus
         self.sentences, self.targets = corpus.splits["train"], parser.targets(trees)
         self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
-        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth)
+        alone = bool(config.encoder_layer)  # one that sees each line as a sentence
+        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth, alone)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.optimizer = optimizer(config)
         self.schedule = Schedule.of(config, config.epochs * len(self.material(0)[0]))
-        self.key = jax.random.key(config.seed, impl="rbg")
+        self.key = jax.random.key(config.seed)
         self.spent = 0.0  # seconds in epochs, without those of compiling
-        # Only the gradient's program depends on the shapes of batches.
-        self.gradient = Compiled(self._gradient, out_shardings=self.devices.everywhere)
-        self.update = Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere)
+        # Only the second depends on the shapes of trees, and the last on no shapes.
+        self.programs = (
+            Compiled(self._read),
+            Compiled(self._trees),
+            Compiled(self._read_gradient, out_shardings=self.devices.everywhere),
+            Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere),
+        )
         self.identity = part(identity(config, corpus.vocabulary), f"on {len(self.devices)} devices")
-        self.gradient.identity, self.update.identity = part(self.identity, "gradient"), part(self.identity, "update")
+        for number, program in enumerate(self.programs):
+            program.identity = part(self.identity, f"training {number}")
 
     @property
     def compiling(self) -> float:
         """Seconds spent in it."""
-        return self.gradient.seconds + self.update.seconds
+        return sum(program.seconds for program in self.programs)
 
     def start(self) -> State:
         """The state before the first step."""
@@ -141,22 +150,65 @@ class Trainer:
     def advance(self, state: State, batch: Batch, targets: Targets) -> tuple[State, jax.Array]:
         """One step, with the batch on all devices."""
         batch = filled(batch, len(self.devices))
-        batch, target = self.devices.shared((batch, targets(batch)))
+        batch, target = self.devices.shared((batch, targets(batch.trees)))
+        read, trees, read_gradient, update = (program.dispatch for program in self.programs)
+        parameters, inputs = state.parameters, (batch.lines, batch.forms, batch.gold)
         with jax.set_mesh(self.devices.mesh):
-            loss, gradient = self.gradient.dispatch(state.parameters, state.step, batch, target, self.key)
-            return self.update.dispatch(state, gradient, self.schedule), loss
+            states, losses, kept = read(parameters, state.step, inputs, self.key)
+            where = batch.root, batch.trees
+            loss, of_trees, cotangents = trees(parameters, state.step, (states, losses), where, target, self.key)
+            of_words = read_gradient(parameters, state.step, inputs, self.key, kept, cotangents)
+            return update(state, of_words, of_trees, self.schedule), loss
 
-    def _gradient(
-        self, parameters: Any, step: jax.Array, batch: Batch, target: Any, key: jax.Array
-    ) -> tuple[jax.Array, Any]:
-        key = jax.random.fold_in(key, step)
+    def _read(self, parameters: Any, step: jax.Array, inputs: Inputs, key: jax.Array) -> tuple[Any, Any, list[Any]]:
+        """States and losses of words, and what their gradient needs besides these arguments."""
+        outputs, pull = self._reading(parameters, step, inputs, key)
+        given = jax.tree.leaves((parameters, inputs))
+        return *outputs, [leaf for leaf in jax.tree.leaves(pull) if not _is_among(leaf, given)]
 
-        def loss(own: Any) -> jax.Array:
-            return nnx.merge(self.graph, own).loss(batch, target, nnx.Rngs(dropout=key))
+    def _read_gradient(
+        self, parameters: Any, step: jax.Array, inputs: Inputs, key: jax.Array, kept: list[Any], cotangents: Any
+    ) -> Any:
+        # What is read here again tells where things belong, and is not computed.
+        _, pull = self._reading(parameters, step, inputs, key)
+        leaves, structure = jax.tree.flatten(pull)
+        given, rest = jax.tree.leaves((parameters, inputs)), iter(kept)
+        leaves = [leaf if _is_among(leaf, given) else next(rest) for leaf in leaves]
+        return jax.tree.unflatten(structure, leaves)(cotangents)[0]
 
-        return jax.value_and_grad(loss)(parameters)
+    def _reading(self, parameters: Any, step: jax.Array, inputs: Inputs, key: jax.Array) -> Any:
+        of_trees, of_words = split_state(parameters)
 
-    def _update(self, state: State, gradient: Any, schedule: Schedule) -> State:
+        def read(own: Any) -> tuple[jax.Array, jax.Array]:
+            model: Model = nnx.merge(self.graph, own, of_trees)
+            return model.read(*inputs, nnx.Rngs(dropout=jax.random.fold_in(key, step)))
+
+        return jax.vjp(read, of_words)
+
+    def _trees(
+        self,
+        parameters: Any,
+        step: jax.Array,
+        read: tuple[jax.Array, jax.Array],
+        where: tuple[jax.Array, TreeBatch],
+        target: Any,
+        key: jax.Array,
+    ) -> tuple[jax.Array, Any, tuple[jax.Array, jax.Array]]:
+        """The loss, a word's mean, and its gradient by the scorer's weights and by what was read."""
+        of_trees, of_words = split_state(parameters)
+        key = jax.random.fold_in(jax.random.fold_in(key, step), 1)
+        (root, batch), words = where, jnp.where(where[1].index >= 0, where[1].lengths, 0).sum()
+
+        def loss(own: Any, read: tuple[jax.Array, jax.Array]) -> jax.Array:
+            states, losses = read
+            model = nnx.merge(self.graph, own, of_words)
+            return (model.trees_loss(states, root, batch, target, nnx.Rngs(dropout=key)) + losses) / words
+
+        value, (gradient, cotangents) = jax.value_and_grad(loss, (0, 1))(of_trees, read)
+        return value, gradient, cotangents
+
+    def _update(self, state: State, of_words: Any, of_trees: Any, schedule: Schedule) -> State:
+        gradient = nnx.merge_state(of_words, of_trees)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)
         rate = schedule.rate(state.step)
         updates = jax.tree.map(lambda update: -rate * update, updates)
@@ -165,6 +217,16 @@ class Trainer:
         decay = jnp.minimum(self.config.average, (1 + state.step) / (10 + state.step))
         average = optax.incremental_update(parameters, state.average, 1 - decay)
         return State(state.step + 1, parameters, average, optimizer)
+
+
+def split_state(parameters: Any) -> tuple[Any, Any]:
+    """The weights of the scorer, and all others."""
+    of_trees, of_words = nnx.split_state(parameters, lambda path, _: path[0] == "scorer", ...)
+    return of_trees, of_words
+
+
+def _is_among(leaf: Any, others: Sequence[Any]) -> bool:
+    return any(leaf is other for other in others)
 
 
 def optimizer(config: Config) -> optax.GradientTransformation:
