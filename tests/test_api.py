@@ -12,11 +12,9 @@ from training_cases import TINY, random_model, small_treebank
 
 import structdep_parser as sp
 from structdep.trees import is_tree
-from structdep_parser.data.batches import free_batches, padding_share
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.data.treebank import Treebank
-from structdep_parser.data.vocabulary import Vocabulary
 
 WORDS = [["ta", "luzisa"], ["momisa"], ["ta", "butelo", "giporis"]]
 
@@ -108,16 +106,6 @@ def test_models_are_saved_and_loaded_alone_and_together(parser: sp.Parser, tmp_p
     assert sp.load(*sorted((tmp_path / "c").iterdir())).config == parser.config
     with pytest.raises(ValueError, match="2 models at once give one tree"):
         both.parse(WORDS, k_best=2)
-
-
-def test_few_sentences_take_small_shapes_and_many_are_padded_little(dev: list[Sentence]) -> None:
-    vocabulary = Vocabulary.of(dev)
-    (one,) = free_batches(dev[:1], vocabulary)
-    assert one.words.shape[0] == 1 and one.words.size <= 16
-    made = list(free_batches(dev * 100, vocabulary))
-    assert padding_share(made) < 0.4
-    places = sorted(int(place) for batch in made for place in batch.index if place >= 0)
-    assert places == list(range(100 * len(dev)))
 
 
 def test_files_of_any_name_train_a_parser(tmp_path: Path) -> None:

@@ -130,11 +130,11 @@ def test_epochs_differ_and_are_repeated(treebank: Treebank, tmp_path: Path) -> N
     trainer = experiment(treebank, tmp_path / "run", replace(TINY, graft=0.5)).trainer
 
     def words(epoch: int) -> list[list[list[int]]]:
-        return [batch.words.tolist() for batch in trainer.material(epoch)[0]]
+        return [batch.lines.words.tolist() for batch in trainer.material(epoch)[0]]
 
     assert words(1) == words(1) != words(2)
     batches, targets = trainer.material(3)
-    assert {batch.words.shape for batch in batches} <= {(s.sentences, s.words) for s in trainer.shapes}
+    assert {batch.trees.heads.shape for batch in batches} <= {(s.sentences, s.words) for s in trainer.shapes}
     assert trainer.grafts
     _, trees = trainer.grafts(np.random.default_rng([TINY.seed, 3]))
-    assert all((targets(batch) == padded(batch, trees)).all() for batch in batches)
+    assert all((targets(batch.trees) == padded(batch.trees, trees)).all() for batch in batches)

@@ -2,15 +2,16 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
-from structdep.batching import padded_work
-from structdep_parser.data.batches import Batch, batches, padding_share, shortened
+from structdep_parser.data.batches import Batch, batches, padding_share, shortened, tree_batches
 from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.sentences import from_text
 from structdep_parser.data.shapes import plan, round_up
 from structdep_parser.data.treebank import Sentence, read
@@ -41,11 +42,16 @@ def long_tailed(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
     return read(path)
 
 
-def spelled(batch: Batch, row: int, vocabulary: Vocabulary) -> list[str]:
-    """The forms of a row, read from its characters."""
-    types = batch.word_types[row, : batch.lengths[row]]
-    codes = [batch.type_chars[t, : batch.type_lengths[t]] for t in types]
-    return ["".join(vocabulary.characters[int(code)] for code in form) for form in codes]
+def spelled(batch: Batch, places: np.ndarray, vocabulary: Vocabulary) -> list[str]:
+    """The forms at these places in lines, read from their characters."""
+    forms, codes = batch.forms, batch.forms.characters.reshape(-1)
+    rows = batch.lines.form.reshape(-1)[places]
+    assert (forms.start.reshape(-1)[forms.first[rows]] == forms.first[rows]).all()
+    assert (forms.start.reshape(-1)[forms.last[rows]] == forms.first[rows]).all()
+    return [
+        "".join(vocabulary.characters[int(code)] for code in codes[forms.first[row] : forms.last[row] + 1])
+        for row in rows
+    ]
 
 
 def test_rare_words_are_unknown(train: list[Sentence], vocabulary: Vocabulary) -> None:
@@ -71,57 +77,76 @@ def test_vocabulary_survives_json(vocabulary: Vocabulary) -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 0])
-def test_every_sentence_is_in_one_row(train: list[Sentence], vocabulary: Vocabulary, seed: int | None) -> None:
-    made = batches(train, vocabulary, 300, None if seed is None else np.random.default_rng(seed))
-    places = np.concatenate([batch.index for batch in made])
-    assert sorted(places[places >= 0].tolist()) == list(range(len(train)))
+@pytest.mark.parametrize("alone", [False, True])
+def test_every_sentence_is_in_one_row_and_in_one_line(
+    train: list[Sentence], vocabulary: Vocabulary, seed: int | None, alone: bool
+) -> None:
+    shapes = plan(train, 300, alone=alone)
+    made = batches(train, vocabulary, rng=None if seed is None else np.random.default_rng(seed), shapes=shapes)
+    found = np.concatenate([batch.trees.index for batch in made])
+    assert sorted(found[found >= 0].tolist()) == list(range(len(train)))
     for batch in made:
-        for row, place in enumerate(batch.index.tolist()):
-            if place >= 0:
-                sentence, n = train[place], int(batch.lengths[row])
-                assert n == len(sentence) and spelled(batch, row, vocabulary) == list(sentence.forms)
-                assert batch.heads[row, :n].tolist() == sentence.heads.tolist()
-                assert [vocabulary.deprels[d] for d in batch.deprels[row, :n]] == list(sentence.deprels)
-                assert [vocabulary.upos[t] for t in batch.upos[row, :n]] == list(sentence.upos)
-                assert [vocabulary.xpos[t] for t in batch.xpos[row, :n]] == list(full_tags(sentence))
-                assert batch.words[row, :n].tolist() == [vocabulary.word(form) for form in sentence.forms]
+        start, gold = batch.lines.start.reshape(-1), batch.gold
+        for row, number in enumerate(batch.trees.index.tolist()):
+            if number >= 0:
+                sentence, n, root = train[number], int(batch.trees.lengths[row]), int(batch.root[row])
+                assert n == len(sentence) and batch.trees.heads[row, :n].tolist() == sentence.heads.tolist()
+                assert (np.flatnonzero(start == root) == np.arange(root, root + n + 2)).all()
+                assert root // batch.lines.start.shape[1] == (root + n + 1) // batch.lines.start.shape[1]
+                assert not alone or root == row * batch.lines.start.shape[1]
+                words = np.arange(root + 1, root + 1 + n)
+                assert spelled(batch, words, vocabulary) == list(sentence.forms)
+                at = [table.reshape(-1)[words] for table in (gold.heads, gold.deprels, gold.upos, gold.xpos)]
+                heads, deprels, upos, xpos = at
+                assert (heads - root).tolist() == sentence.heads.tolist()
+                assert [vocabulary.deprels[d] for d in deprels] == list(sentence.deprels)
+                assert [vocabulary.upos[t] for t in upos] == list(sentence.upos)
+                assert [vocabulary.xpos[t] for t in xpos] == list(full_tags(sentence))
+                assert batch.lines.words.reshape(-1)[words].tolist() == list(map(vocabulary.word, sentence.forms))
 
 
-def test_padding_is_zero_and_filler_rows_have_one_word(long_tailed: list[Sentence]) -> None:
+def test_what_is_no_word_is_padding(long_tailed: list[Sentence]) -> None:
     fillers = 0
     for batch in batches(long_tailed, Vocabulary.of(long_tailed), 400, np.random.default_rng(0)):
-        beyond = np.arange(batch.words.shape[1]) >= batch.lengths[:, None]
-        for table in (batch.words, batch.word_types, batch.upos, batch.xpos, batch.heads, batch.deprels):
-            assert table.dtype == np.int32 and not table[beyond].any() and not table[batch.index < 0].any()
-        assert (batch.lengths[batch.index < 0] == 1).all()
-        assert not batch.type_chars[0].any() and batch.type_lengths.min() == 1
-        fillers += int((batch.index < 0).sum())
+        trees, start = batch.trees, batch.lines.start
+        beyond = np.arange(trees.heads.shape[1]) >= trees.lengths[:, None]
+        assert (
+            trees.heads.dtype == np.int32 and not trees.heads[beyond].any() and not trees.heads[trees.index < 0].any()
+        )
+        assert (trees.lengths[trees.index < 0] == 1).all()
+        is_word = np.asarray(~(begins(start) | ends(start)))
+        assert is_word.sum() == batch.words
+        assert (start[np.asarray(begins(start) & ends(start))] == np.flatnonzero(begins(start) & ends(start))).all()
+        assert not batch.lines.words[~is_word].any() and not batch.lines.form[~is_word].any()
+        assert all((table[~is_word] == -1).all() for table in jax.tree.leaves(batch.gold))
+        fillers += int((trees.index < 0).sum())
     assert fillers > 0
 
 
-def test_each_form_has_one_row_of_characters(train: list[Sentence], vocabulary: Vocabulary) -> None:
+def test_each_form_is_spelled_once(train: list[Sentence], vocabulary: Vocabulary) -> None:
     for batch in batches(train, vocabulary, 300):
-        used = [tuple(batch.type_chars[t].tolist()) for t in np.unique(batch.word_types[batch.word_types > 0])]
-        forms = {form for place in batch.index[batch.index >= 0] for form in train[place].forms}
-        assert len(set(used)) == len(used) == len(forms)
+        first = batch.forms.first[np.unique(batch.lines.form[batch.lines.form > 0])]
+        forms = {form for number in batch.trees.index[batch.trees.index >= 0] for form in train[number].forms}
+        assert len(set(first.tolist())) == len(first) == len(forms)
 
 
 def test_shapes_are_few_and_padding_is_bounded(long_tailed: list[Sentence]) -> None:
     vocabulary, planned = Vocabulary.of(long_tailed), plan(long_tailed, 500)
-    assert len(planned) <= 8 and planned[-1].words == 168
+    assert len(planned) <= 8 and planned[-1].words == 166
+    assert len({(s.lines, s.width, s.types, s.form_lines) for s in planned}) == 2
     for seed in range(3):
         made = batches(long_tailed, vocabulary, rng=np.random.default_rng(seed), shapes=planned)
-        shapes = {(b.words.shape, b.type_chars.shape) for b in made}
-        assert shapes <= {((s.sentences, s.words), (s.types, s.characters)) for s in planned}
-        assert 0 < padding_share(made) < 0.3
+        shapes = {(b.lines.words.shape, b.forms.first.shape, b.trees.heads.shape) for b in made}
+        assert shapes <= {((s.lines, s.width), (s.types,), (s.sentences, s.words)) for s in planned}
+        assert 0 < padding_share(made) < 0.4
         words = sum(len(sentence) for sentence in long_tailed)
-        assert padding_share(made) == pytest.approx(1 - words / sum(batch.words.size for batch in made))
+        assert padding_share(made) == pytest.approx(1 - words / sum(batch.lines.words.size for batch in made))
 
 
 def test_long_sentences_are_in_small_batches(long_tailed: list[Sentence]) -> None:
-    assert all(shape.words * shape.sentences <= max(500, shape.words) for shape in plan(long_tailed, 500))
-    alone = plan(long_tailed[-1:], 100)
-    assert [(shape.words, shape.sentences) for shape in alone] == [(168, 1)]
+    assert all(shape.lines * shape.width <= 600 for shape in plan(long_tailed, 500))
+    (last,) = plan(long_tailed[-1:], 100)
+    assert (last.words, last.sentences, last.lines, last.width) == (166, 1, 1, 168)
 
 
 def test_a_shape_has_room_for_other_sentences_of_its_length() -> None:
@@ -130,40 +155,42 @@ def test_a_shape_has_room_for_other_sentences_of_its_length() -> None:
     same, other = from_text(texts, "two sentences")
     shapes = plan([same], words_per_batch=1)
     (batch,) = batches([other], Vocabulary.of([same]), shapes=shapes)
-    assert len(set(batch.word_types[0].tolist())) == 40
+    assert len(set(batch.lines.form.ravel().tolist()) - {0}) == 40
 
 
 def test_shapes_follow_how_work_grows(long_tailed: list[Sentence]) -> None:
-    lengths = [len(sentence) for sentence in long_tailed]
-    quadratic, cubic = (plan(long_tailed, 250, 4, growth) for growth in (2, 3))
-    assert padded_work(lengths, quadratic, 2) < padded_work(lengths, cubic, 2)
-    assert padded_work(lengths, cubic, 4) < padded_work(lengths, quadratic, 4)
+    def padded(growth: float, by: float) -> float:
+        ends = np.array([shape.words for shape in plan(long_tailed, 250, 4, growth)])
+        lengths = np.array([len(sentence) for sentence in long_tailed])
+        return float(((ends[np.searchsorted(ends, lengths)] + 2.0) ** by).sum())
+
+    assert padded(1, by=1) < padded(4, by=1) and padded(4, by=4) < padded(1, by=4)
 
 
 def test_the_generator_alone_decides_the_order(train: list[Sentence], vocabulary: Vocabulary) -> None:
     first, again, other = (
-        [batch.index.tolist() for batch in batches(train, vocabulary, 300, np.random.default_rng(seed))]
+        [batch.trees.index.tolist() for batch in batches(train, vocabulary, 300, np.random.default_rng(seed))]
         for seed in (1, 1, 2)
     )
     assert first == again != other
-    in_order = [len(train[i]) for batch in batches(train, vocabulary, 300) for i in batch.index if i >= 0]
+    in_order = [len(train[i]) for batch in batches(train, vocabulary, 300) for i in batch.trees.index if i >= 0]
     assert in_order == sorted(in_order)
 
 
 def test_more_forms_than_room_close_a_batch_early(train: list[Sentence], vocabulary: Vocabulary) -> None:
-    (shape,) = plan(train, 10**6, max_shapes=1)
-    assert shape.sentences == len(train)
-    tight = type(shape)(shape.words, shape.sentences, types=64, characters=shape.characters)
-    made = batches(train, vocabulary, shapes=[tight])
-    assert len(made) > 1 and sum(int((batch.index >= 0).sum()) for batch in made) == len(train)
+    (shape,) = plan(train, 20_000, max_shapes=1)
+    assert len(batches(train, vocabulary, shapes=[shape])) == 1
+    for tight in (replace(shape, types=64), replace(shape, form_lines=12), replace(shape, lines=20)):
+        made = batches(train, vocabulary, shapes=[tight])
+        assert len(made) > 1 and sum(int((batch.trees.index >= 0).sum()) for batch in made) == len(train)
 
 
 def test_what_fits_no_shape_raises(train: list[Sentence], long_tailed: list[Sentence], vocabulary: Vocabulary) -> None:
-    with pytest.raises(ValueError, match=r"sentence 1003 has 165 words, the largest shape 16; write shapes=plan"):
+    with pytest.raises(ValueError, match=r"sentence 1003 has 165 words, the largest shape 14; write shapes=plan"):
         batches(long_tailed, vocabulary, shapes=plan(train))
     (shape,) = plan(train, max_shapes=1)
-    with pytest.raises(ValueError, match=r"distinct forms, .* has room for 2; write shapes=plan"):
-        batches(train, vocabulary, shapes=[type(shape)(16, 4, types=3, characters=8)])
+    with pytest.raises(ValueError, match=r"distinct forms, more than fit into Shape.*; write shapes=plan"):
+        batches(train, vocabulary, shapes=[replace(shape, types=3)])
     with pytest.raises(ValueError, match="no sentences"):
         plan([])
 
@@ -175,12 +202,19 @@ def test_a_batch_goes_through_jit_as_a_pytree(train: list[Sentence], vocabulary:
     def real_words(batch: Batch) -> jax.Array:
         nonlocal traces
         traces += 1
-        return ((batch.index >= 0) * batch.lengths).sum()
+        return ((batch.trees.index >= 0) * batch.trees.lengths).sum()
 
     made = batches(train, vocabulary, 300, np.random.default_rng(0))
     assert sum(int(real_words(batch)) for batch in made) == sum(map(len, train))
-    assert traces == len({batch.words.shape for batch in made}) <= 8
-    assert len(jax.tree.leaves(made[0])) == 12
+    assert traces == len({batch.trees.heads.shape for batch in made}) <= 8
+
+
+def test_trees_alone_take_small_shapes(train: list[Sentence]) -> None:
+    (one,) = tree_batches(train[:1])
+    assert one.heads.shape == (1, 16)
+    made = list(tree_batches(train * 30))
+    found = sorted(int(number) for batch in made for number in batch.index if number >= 0)
+    assert found == list(range(30 * len(train)))
 
 
 def test_shortened_keeps_both_ends() -> None:

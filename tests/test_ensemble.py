@@ -14,7 +14,6 @@ from structdep_parser.cli import ensemble
 from structdep_parser.config import member_folders
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.sentences import Sentence, read
-from structdep_parser.data.shapes import ladder
 from structdep_parser.parsers.ensemble import Ensemble, Member
 from structdep_parser.parsers.trained_model import TrainedModel
 
@@ -35,7 +34,7 @@ def models(sentences: list[Sentence]) -> list[TrainedModel]:
 @pytest.mark.parametrize("by", ["scores", "marginals"])
 def test_what_is_summed_is_searched(by: str, models: list[TrainedModel], sentences: list[Sentence]) -> None:
     few = sentences[:6]
-    made = Ensemble([Member(name, model, ladder()[1:2]) for name, model in zip("ab", models, strict=True)], [by], None)
+    made = Ensemble([Member(name, model) for name, model in zip("ab", models, strict=True)], [by], None)
     together, alone = made.beside_members(few)
     assert all(map(np.array_equal, made(few).heads, together.heads))
     tables = [dict(score_tables(model, few)) for model in models]
@@ -122,11 +121,11 @@ def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences:
     lifted = random_model(replace(TINY, pseudo_projective="head"), sentences)
     others = random_model(MST, [replace(s, deprels=("x",) * len(s)) for s in sentences])
     with pytest.raises(ValueError, match="lifted is pseudo-projective"):
-        Member("lifted", lifted, ladder())
+        Member("lifted", lifted)
     with pytest.raises(ValueError, match="do not know the same relations"):
-        Ensemble([Member("a", models[0], ladder()), Member("b", others, ladder())], ["votes"], None)
+        Ensemble([Member("a", models[0]), Member("b", others)], ["votes"], None)
     with pytest.raises(ValueError, match="takes parsers with charts, not greedy-mh3: write --by votes"):
-        Ensemble([Member(name, greedy, ladder()) for name in "ab"], ["scores"], None)
+        Ensemble([Member(name, greedy) for name in "ab"], ["scores"], None)
     steps = random_model(replace(TINY, parser="mh3"), sentences)
     with pytest.raises(ValueError, match="--system mst does not know all the scores of mh3"):
-        Ensemble([Member(name, steps, ladder()) for name in "ab"], ["scores"], "mst")
+        Ensemble([Member(name, steps) for name in "ab"], ["scores"], "mst")

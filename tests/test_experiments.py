@@ -5,8 +5,10 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import numpy as np
@@ -23,6 +25,7 @@ from structdep_parser.choices import LOSSES
 from structdep_parser.cli import train as train_command
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import nearest_trees
+from structdep_parser.data.lines import one_a_line
 from structdep_parser.data.treebank import Treebank, read
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.evaluation.report import Report
@@ -382,10 +385,25 @@ def test_lstm_states_do_not_depend_on_padding() -> None:
     layer = BiLSTM(3, 8, 0.0, rngs=nnx.Rngs(0))
     x, lengths = jax.random.normal(jax.random.key(0), (2, 5, 3)), np.array([5, 3])
     longer = np.pad(x, ((0, 0), (0, 2), (0, 0)), constant_values=7.0)
-    states, again = layer(x, lengths, None), layer(longer, lengths, None)
+    states, again = layer(x, one_a_line(lengths, 5), None), layer(longer, one_a_line(lengths, 7), None)
     np.testing.assert_allclose(states, again[:, :5], atol=1e-6)
-    np.testing.assert_allclose(states[1, :3], layer(x[1:, :3], lengths[1:], None)[0], atol=1e-6)
-    assert not np.asarray(states[1, 3:]).any()
+    np.testing.assert_allclose(states[1, :3], layer(x[1:, :3], one_a_line(lengths[1:], 3), None)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("rngs", [None, nnx.Rngs(1)])
+def test_sequences_in_a_line_do_not_see_each_other(rngs: nnx.Rngs | None) -> None:
+    """Nor do their gradients; each has a mask of dropout of its own, the same at all places."""
+    layer = BiLSTM(3, 8, 0.5 if rngs else 0.0, rngs=nnx.Rngs(0))
+    x, start = jax.random.normal(jax.random.key(0), (2, 6, 3)), np.array([[0, 0, 2, 2, 2, 5], [6, 6, 6, 6, 10, 10]])
+
+    def states(x: jax.Array) -> jax.Array:
+        return layer(x, start, rngs and nnx.Rngs(1))
+
+    seen = jax.jacobian(lambda x: states(x).sum(-1))(x)
+    for place in np.ndindex(start.shape):
+        assert (np.abs(seen[place]).sum(-1) > 0).tolist() == (start == start[place]).tolist()
+    if rngs is None:
+        np.testing.assert_allclose(states(x)[0, 2:5], layer(x[:1, 2:5], np.zeros((1, 3), int), None)[0], atol=1e-6)
 
 
 def test_programs_are_not_kept_where_nobody_has_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -514,15 +532,21 @@ def test_a_state_is_a_pytree(finished: tuple[Experiment, Report]) -> None:
     assert isinstance(jax.tree.map(lambda leaf: leaf, state), State)
 
 
-def test_programs_do_not_depend_on_seeds_epochs_and_learning_rates(treebank: Treebank, tmp_path: Path) -> None:
+def test_programs_do_not_depend_on_seeds_epochs_and_learning_rates(
+    treebank: Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So that a run with others finds them in the cache."""
-    texts = []
+    texts: list[list[str]] = []
     for number, config in enumerate((TINY, replace(TINY, seed=2, epochs=7, learning_rate=1e-3, warm_up=0.3))):
         trainer = experiment(treebank, tmp_path / str(number), config).trainer
-        state = trainer.start()
-        batch, targets = trainer.material(0)[0][0], trainer.targets
-        arguments = state.parameters, state.step, batch, targets(batch), trainer.key
-        gradient = trainer.gradient.jitted.lower(*arguments)
-        update = trainer.update.jitted.lower(state, state.parameters, trainer.schedule)
-        texts.append((gradient.as_text(), update.as_text()))
-    assert texts[0] == texts[1]
+        found: list[str] = []
+
+        def lowered(program: Compiled, *arguments: Any, found: list[str] = found) -> Any:
+            found.append(program.jitted.lower(*arguments).as_text())
+            return program(*arguments)
+
+        for program in trainer.programs:
+            monkeypatch.setattr(program, "dispatch", partial(lowered, program))
+        texts.append(found)
+        trainer.advance(trainer.start(), trainer.material(0)[0][0], trainer.targets)
+    assert texts[0] == texts[1] and len(texts[0]) == 4

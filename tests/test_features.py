@@ -84,10 +84,11 @@ def test_grafts_take_features_along(tmp_path: Path, sentences: list[Sentence]) -
     for sentence in grafted:
         assert sentence.rows is not None and sentence.rows.tolist() == vectors.rows(sentence).tolist()
     for batch in batches(grafted, Vocabulary.of(grafted), features=vectors):
-        for row, place in enumerate(batch.index.tolist()):
-            if place >= 0:
-                numbers = [forms.index(form) for form in grafted[place].forms]
-                assert batch.features[row, : len(numbers), 0].tolist() == numbers
+        features = batch.lines.features.reshape(-1, 2)
+        for root, number in zip(batch.root.tolist(), batch.trees.index.tolist(), strict=True):
+            if number >= 0:
+                numbers = [forms.index(form) for form in grafted[number].forms]
+                assert features[root + 1 : root + 1 + len(numbers), 0].tolist() == numbers
 
 
 def test_a_parser_with_word_vectors_is_trained_and_parses(

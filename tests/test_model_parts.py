@@ -51,9 +51,10 @@ def test_losses_of_tags_are_those_of_each_class(tmp_path_factory: pytest.TempPat
         return of_classes - float(np.log(np.where(has, p, 1 - p)).sum())
 
     for batch in batches(sentences, vocabulary):
-        states = jnp.asarray(rng.normal(size=(batch.words.shape[0], batch.words.shape[1] + 2, 6)), jnp.float32)
-        found, scores = scorer.loss(states, batch), scorer(states)
-        for row, place in enumerate(np.asarray(batch.index).tolist()):
-            for word in range(len(sentences[place]) if place >= 0 else 0):
-                logits = TagScores(*(np.asarray(table[row, word], np.float64) for table in scores))
-                np.testing.assert_allclose(found[row, word], loss(logits, sentences[place], word), rtol=1e-4)
+        states = jnp.asarray(rng.normal(size=(*batch.lines.words.shape, 6)), jnp.float32)
+        found, scores = scorer.loss(states, batch.gold).ravel(), scorer(states)
+        for row, number in enumerate(np.asarray(batch.trees.index).tolist()):
+            for word in range(len(sentences[number]) if number >= 0 else 0):
+                place = int(batch.root[row]) + 1 + word
+                logits = TagScores(*(np.asarray(t.reshape(-1, t.shape[-1])[place], np.float64) for t in scores))
+                np.testing.assert_allclose(found[place], loss(logits, sentences[number], word), rtol=1e-4)

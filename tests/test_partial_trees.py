@@ -55,8 +55,8 @@ def test_what_is_known_is_learned(parser: str, loss: str, treebank: Treebank, tm
 def test_partial_trees_are_learned_among_others(treebank: Treebank, tmp_path: Path) -> None:
     made = experiment(treebank, tmp_path / "run")
     batches, targets = made.trainer.material(0)
-    assert {type(targets(batch)) for batch in batches} == {Partial, np.ndarray}
-    assert sum(int((batch.heads < 0).sum()) for batch in batches) == 3
+    assert {type(targets(batch.trees)) for batch in batches} == {Partial, np.ndarray}
+    assert sum(int((batch.trees.heads < 0).sum()) for batch in batches) == 3
     assert "_" not in made.corpus.vocabulary.deprels
 
 

@@ -12,10 +12,9 @@ from rich.console import Console
 
 from structdep_parser.arrays import named
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Batch, batches
+from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import ladder
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.model import Model
@@ -81,12 +80,12 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
     """The tables of each sentence, by its place."""
 
     @jax.jit
-    def scored(batch: Batch) -> dict[str, jax.Array]:
-        made = model.merged(model.arrays)
-        return made.scorer(made.encoder(batch), batch.lengths)
+    def scored(states: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
+        return model.merged(model.arrays).scorer(states, lengths)
 
-    for batch in batches(sentences, model.vocabulary, shapes=[ladder()[1]]):
-        tables = scored(batch)
+    reading = model.reader(model.arrays, sentences)
+    for batch in tree_batches(sentences):
+        tables = scored(reading.states(batch), batch.lengths)
         for row, place in enumerate(np.asarray(batch.index).tolist()):
             if place >= 0:
                 yield place, {name: table[row] for name, table in tables.items()}

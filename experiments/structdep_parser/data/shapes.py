@@ -67,7 +67,7 @@ def plan(
         >>> with TemporaryDirectory() as folder:
         ...     shapes = plan(read(write_demo_treebank(folder).train), words_per_batch=200, max_shapes=3)
         >>> [(shape.words, shape.sentences, shape.lines, shape.width) for shape in shapes]
-        []
+        [(4, 40, 20, 12), (10, 20, 20, 12), (14, 15, 15, 16)]
     """
     if not sentences:
         raise ValueError("no sentences to plan batches for")
@@ -78,6 +78,7 @@ def plan(
     for words, width in best:
         lines = max(1, words_per_batch // words if alone else int(PLACES_A_WORD * words_per_batch) // width)
         rows = lines if alone else _rows(lines, width, words, shorter)
+        rows, lines = min(rows, len(lengths)), min(lines, len(lengths))
         shapes.append(Shape(words, rows, lines, words + 2 if alone else width, 0, 0, alone))
         shorter = words
     return _with_forms(sentences, lengths, shapes)
