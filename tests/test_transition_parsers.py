@@ -77,11 +77,11 @@ def test_targets_are_the_runs_of_the_sentences(treebank: Treebank, tmp_path: Pat
     batches, targets = trainer.material(1)
     assert trainer.grafts
     _, trees = trainer.grafts(np.random.default_rng([TINY.seed, 1]))
-    assert sorted(int(index) for batch in batches for index in batch.index if index >= 0) == list(range(40))
+    assert sorted(int(index) for batch in batches for index in batch.trees.index if index >= 0) == list(range(40))
     for batch in batches:
-        target = targets(batch)
+        target = targets(batch.trees)
         room = target.transitions.shape[1]
-        for row, index in enumerate(np.asarray(batch.index).tolist()):
+        for row, index in enumerate(np.asarray(batch.trees.index).tolist()):
             steps = 0
             if index >= 0:
                 own = tr.sequences(tr.static_oracle(system), trees[index])

@@ -148,7 +148,7 @@ def _with_forms(sentences: Sequence[Sentence], lengths: np.ndarray, shapes: Sequ
             forms = frozenset[str]().union(*(sentences[member].forms for member in members))
             types = max(types, len(forms))
             room = Room(FORM_WIDTH)
-            for form in forms:
+            for form in sorted(forms):
                 room.put(min(len(form), LONGEST_FORM))
             form_lines = max(form_lines, room.lines)
     longest = {shape.width: shape.words for shape in shapes}

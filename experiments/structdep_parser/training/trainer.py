@@ -93,11 +93,12 @@ class Trainer:
         self.key = jax.random.key(config.seed)
         self.spent = 0.0  # seconds in epochs, without those of compiling
         # Only the second depends on the shapes of trees, and the last on no shapes.
+        everywhere = self.devices.everywhere
         self.programs = (
-            Compiled(self._read),
-            Compiled(self._trees),
-            Compiled(self._read_gradient, out_shardings=self.devices.everywhere),
-            Compiled(self._update, donate_argnums=0, out_shardings=self.devices.everywhere),
+            Compiled(self._read, out_shardings=(everywhere, everywhere, None)),
+            Compiled(self._trees, out_shardings=everywhere),
+            Compiled(self._read_gradient, out_shardings=everywhere),
+            Compiled(self._update, donate_argnums=0, out_shardings=everywhere),
         )
         self.identity = part(identity(config, corpus.vocabulary), f"on {len(self.devices)} devices")
         for number, program in enumerate(self.programs):
