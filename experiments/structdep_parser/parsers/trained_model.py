@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from safetensors.numpy import load, save
@@ -113,7 +112,7 @@ class TrainedModel:
         content = (folder / WEIGHTS).read_bytes()
         if hashlib.sha256(content).hexdigest() != checksum:
             raise ValueError(f"{folder / WEIGHTS} is damaged: its checksum is not the one in {DESCRIPTION}")
-        model = cls(config, vocabulary, jax.tree.map(jnp.asarray, load(content)))
+        model = cls(config, vocabulary, jax.device_put(load(content)))
         if "sha256" not in values:  # only then may the description be that of other weights
             filled(model._abstract[1], model.arrays, folder / WEIGHTS)
         return model
