@@ -39,7 +39,7 @@ from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.parsers.transition_targets import Exploration
 from structdep_parser.training.experiment import Experiment
 from structdep_parser.training.runs import Run
-from structdep_parser.training.trainer import State
+from structdep_parser.training.step import State
 
 
 @pytest.fixture(scope="module")
@@ -545,7 +545,7 @@ def test_programs_do_not_depend_on_seeds_epochs_and_learning_rates(
             found.append(program.jitted.lower(*arguments).as_text())
             return program(*arguments)
 
-        for program in trainer.programs:
+        for program in trainer.step.programs:
             monkeypatch.setattr(program, "dispatch", partial(lowered, program))
         texts.append(found)
         trainer.advance(trainer.start(), trainer.material(0)[0][0], trainer.targets)

@@ -85,9 +85,11 @@ class Reader:
         self.spell.identity, self.encode.identity = part(identity, "spell"), part(identity, "encode")
 
     def __call__(self, parameters: Any, sentences: Sequence[Sentence]) -> Reading:
+        where, chunks = np.zeros((len(sentences), 2), np.int64), list[tuple[jax.Array, jax.Array]]()
+        if not sentences:
+            return Reading(chunks, where)
         encoded = Encoded.of(sentences, self.vocabulary, self.features)
         vectors = self._spelled(parameters, encoded)
-        where, chunks = np.zeros((len(sentences), 2), np.int64), list[tuple[jax.Array, jax.Array]]()
         for places, lines, width in _in_turn([len(sentence) for sentence in sentences], self.alone):
             made, _ = in_lines(encoded, places, lines, width)
             where[list(places)] = [(len(chunks), place) for place in places.values()]
@@ -96,14 +98,13 @@ class Reader:
 
     def _spelled(self, parameters: Any, encoded: Encoded) -> NDArray[np.float32]:
         """A vector for each form; that of number 0 is of none."""
-        found = [np.zeros((1, 0), np.float32)]
+        found: list[NDArray[np.float32]] = []
         for places in _forms_in_turn([len(form) for form in encoded.characters]):
             last = max(places.values()) // FORM_WIDTH
             lines = few(max(last + 1, -(-len(places) // FORMS_A_LINE)), FORM_LINES)
             forms = spelled(encoded, places, lines, FORMS_A_LINE * lines + 1)
             found.append(np.asarray(self.spell(parameters, forms))[1 : len(places) + 1])
-        found[0] = np.zeros((1, found[1].shape[1]), np.float32)
-        return np.concatenate(found)
+        return np.concatenate([np.zeros_like(found[0][:1]), *found])
 
     @property
     def programs(self) -> tuple[Compiled, ...]:

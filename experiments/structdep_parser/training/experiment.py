@@ -31,7 +31,8 @@ from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
 from structdep_parser.training.devices import Devices, agreed
 from structdep_parser.training.run_treebank import keep_files
 from structdep_parser.training.runs import Run
-from structdep_parser.training.trainer import Epoch, State, Trainer, epochs
+from structdep_parser.training.step import State
+from structdep_parser.training.trainer import Epoch, Trainer, epochs
 from structdep_parser.training.warm_start import warm_started
 
 

@@ -1,70 +1,33 @@
-"""The training of a model: state, optimizer, step, and the loop over epochs."""
+"""The training of a model: its batches, and the loop over epochs."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from flax import nnx
 
 from structdep_parser.config import Config
 from structdep_parser.data.augmentation import Grafts
-from structdep_parser.data.batches import Batch, Forms, Gold, Lines, TreeBatch, batches, filled
+from structdep_parser.data.batches import Batch, batches, filled
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
-from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.registry import Algorithm, Targets
 from structdep_parser.parsers.trained_model import identity
 from structdep_parser.training.devices import Devices
+from structdep_parser.training.step import Schedule, State, Step
 
 Advance = Callable[[int, int, float], None]
 """Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
 
 Material = tuple[list[Batch], Targets]
 """The batches of an epoch, and what they train for."""
-
-
-Inputs = tuple[Lines, Forms, Gold]
-
-
-class State(NamedTuple):
-    """All that changes in training; the epoch's order and the step's dropout follow from the seed and their number."""
-
-    step: jax.Array
-    parameters: Any
-    average: Any
-    optimizer: Any
-
-
-class Schedule(NamedTuple):
-    """A learning rate that rises linearly, then falls as a cosine to zero; an argument of the compiled update.
-
-    Example:
-        >>> schedule = Schedule.of(Config(learning_rate=1.0, warm_up=0.1), 100)
-        >>> [round(float(schedule.rate(step)), 3) for step in (0, 5, 10, 55, 100)]
-        [0.0, 0.5, 1.0, 0.5, 0.0]
-    """
-
-    peak: np.float32
-    warm_up: np.float32
-    steps: np.float32
-
-    @classmethod
-    def of(cls, config: Config, steps: int) -> "Schedule":
-        warm_up = max(1, round(config.warm_up * steps))
-        return cls(*map(np.float32, (config.learning_rate, warm_up, max(steps, warm_up + 1))))
-
-    def rate(self, step: Any) -> jax.Array:
-        """Of a step, counted from 0."""
-        share = jnp.clip((step - self.warm_up) / (self.steps - self.warm_up), 0, 1)
-        return self.peak * jnp.minimum(step / self.warm_up, (1 + jnp.cos(jnp.pi * share)) / 2)
 
 
 class Epoch(NamedTuple):
@@ -88,31 +51,21 @@ class Trainer:
         alone = bool(config.encoder_layer)  # one that sees each line as a sentence
         self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth, alone)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
-        self.optimizer = optimizer(config)
         self.schedule = Schedule.of(config, config.epochs * len(self.material(0)[0]))
         self.key = jax.random.key(config.seed)
         self.spent = 0.0  # seconds in epochs, without those of compiling
-        # Only the second depends on the shapes of trees, and the last on no shapes.
-        everywhere = self.devices.everywhere
-        self.programs = (
-            Compiled(self._read, out_shardings=(everywhere, everywhere, None)),
-            Compiled(self._trees, out_shardings=everywhere),
-            Compiled(self._read_gradient, out_shardings=everywhere),
-            Compiled(self._update, donate_argnums=0, out_shardings=everywhere),
-        )
         self.identity = part(identity(config, corpus.vocabulary), f"on {len(self.devices)} devices")
-        for number, program in enumerate(self.programs):
-            program.identity = part(self.identity, f"training {number}")
+        self.step = Step(self.graph, config, self.devices.everywhere, self.identity)
 
     @property
     def compiling(self) -> float:
         """Seconds spent in it."""
-        return sum(program.seconds for program in self.programs)
+        return sum(program.seconds for program in self.step.programs)
 
     def start(self) -> State:
         """The state before the first step."""
         parameters, average = (jax.tree.map(jnp.copy, self.parameters) for _ in range(2))
-        return State(jnp.int32(0), parameters, average, self.optimizer.init(parameters))
+        return State(jnp.int32(0), parameters, average, self.step.optimizer.init(parameters))
 
     def material(self, epoch: int) -> Material:
         """That of one epoch, the same whenever it is asked for."""
@@ -152,88 +105,8 @@ class Trainer:
         """One step, with the batch on all devices."""
         batch = filled(batch, len(self.devices))
         batch, target = self.devices.shared((batch, targets(batch.trees)))
-        read, trees, read_gradient, update = (program.dispatch for program in self.programs)
-        parameters, inputs = state.parameters, (batch.lines, batch.forms, batch.gold)
         with jax.set_mesh(self.devices.mesh):
-            states, losses, kept = read(parameters, state.step, inputs, self.key)
-            where = batch.root, batch.trees
-            loss, of_trees, cotangents = trees(parameters, state.step, (states, losses), where, target, self.key)
-            of_words = read_gradient(parameters, state.step, inputs, self.key, kept, cotangents)
-            return update(state, of_words, of_trees, self.schedule), loss
-
-    def _read(self, parameters: Any, step: jax.Array, inputs: Inputs, key: jax.Array) -> tuple[Any, Any, list[Any]]:
-        """States and losses of words, and what their gradient needs besides these arguments."""
-        outputs, pull = self._reading(parameters, step, inputs, key)
-        given = jax.tree.leaves((parameters, inputs))
-        return *outputs, [leaf for leaf in jax.tree.leaves(pull) if not _is_among(leaf, given)]
-
-    def _read_gradient(
-        self, parameters: Any, step: jax.Array, inputs: Inputs, key: jax.Array, kept: list[Any], cotangents: Any
-    ) -> Any:
-        # What is read here again tells where things belong, and is not computed.
-        _, pull = self._reading(parameters, step, inputs, key)
-        leaves, structure = jax.tree.flatten(pull)
-        given, rest = jax.tree.leaves((parameters, inputs)), iter(kept)
-        leaves = [leaf if _is_among(leaf, given) else next(rest) for leaf in leaves]
-        return jax.tree.unflatten(structure, leaves)(cotangents)[0]
-
-    def _reading(self, parameters: Any, step: jax.Array, inputs: Inputs, key: jax.Array) -> Any:
-        of_trees, of_words = split_state(parameters)
-
-        def read(own: Any) -> tuple[jax.Array, jax.Array]:
-            model: Model = nnx.merge(self.graph, own, of_trees)
-            return model.read(*inputs, nnx.Rngs(dropout=jax.random.fold_in(key, step)))
-
-        return jax.vjp(read, of_words)
-
-    def _trees(
-        self,
-        parameters: Any,
-        step: jax.Array,
-        read: tuple[jax.Array, jax.Array],
-        where: tuple[jax.Array, TreeBatch],
-        target: Any,
-        key: jax.Array,
-    ) -> tuple[jax.Array, Any, tuple[jax.Array, jax.Array]]:
-        """The loss, a word's mean, and its gradient by the scorer's weights and by what was read."""
-        of_trees, of_words = split_state(parameters)
-        key = jax.random.fold_in(jax.random.fold_in(key, step), 1)
-        (root, batch), words = where, jnp.where(where[1].index >= 0, where[1].lengths, 0).sum()
-
-        def loss(own: Any, read: tuple[jax.Array, jax.Array]) -> jax.Array:
-            states, losses = read
-            model = nnx.merge(self.graph, own, of_words)
-            return (model.trees_loss(states, root, batch, target, nnx.Rngs(dropout=key)) + losses) / words
-
-        value, (gradient, cotangents) = jax.value_and_grad(loss, (0, 1))(of_trees, read)
-        return value, gradient, cotangents
-
-    def _update(self, state: State, of_words: Any, of_trees: Any, schedule: Schedule) -> State:
-        gradient = nnx.merge_state(of_words, of_trees)
-        updates, optimizer = self.optimizer.update(gradient, state.optimizer, state.parameters)
-        rate = schedule.rate(state.step)
-        updates = jax.tree.map(lambda update: -rate * update, updates)
-        parameters = optax.apply_updates(state.parameters, updates)
-        # Early steps count for little: the average forgets the first weights as fast as it has seen others.
-        decay = jnp.minimum(self.config.average, (1 + state.step) / (10 + state.step))
-        average = optax.incremental_update(parameters, state.average, 1 - decay)
-        return State(state.step + 1, parameters, average, optimizer)
-
-
-def split_state(parameters: Any) -> tuple[Any, Any]:
-    """The weights of the scorer, and all others."""
-    of_trees, of_words = nnx.split_state(parameters, lambda path, _: path[0] == "scorer", ...)
-    return of_trees, of_words
-
-
-def _is_among(leaf: Any, others: Sequence[Any]) -> bool:
-    return any(leaf is other for other in others)
-
-
-def optimizer(config: Config) -> optax.GradientTransformation:
-    """Adam with decoupled weight decay and clipping, for a learning rate of -1."""
-    adam = optax.scale_by_adam(b1=0.9, b2=config.beta2)
-    return optax.chain(optax.clip_by_global_norm(config.clip), adam, optax.add_decayed_weights(config.weight_decay))
+            return self.step(state, batch, target, self.key, self.schedule)
 
 
 def epochs(trainer: Trainer, state: State, after: int, advance: Advance) -> Iterator[tuple[int, State, Epoch]]:
