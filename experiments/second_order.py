@@ -80,7 +80,7 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
         states, _, scores = predictor.score(parameters, batch)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
-        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)[0]))
+        labels = rows(batch, np.asarray(predictor.label(parameters, states, found).argmax(-1)))
         for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
             heads[place] = tree
             deprels[place] = predictor.vocabulary.relations(tree, relations)

@@ -23,11 +23,10 @@ from structdep_parser.data.streams import contradiction, groups
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.writing import with_tree
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.parsers.ensemble import JointParser, models_in
 from structdep_parser.parsers.prediction import Tags, Tree
 from structdep_parser.parsers.registry import check
-from structdep_parser.parsers.trained_model import TrainedModel
-from structdep_parser.parsers.trained_parser import GIB, TrainedParser
+from structdep_parser.parsers.trained_model import TrainedModel, models_in
+from structdep_parser.parsers.trained_parser import GIB, JointParser, TrainedParser
 
 Words = Sequence[str]
 KnownHeads = Sequence[int | None]

@@ -187,13 +187,8 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 """What numbers have to be."""
 
 
-def member_folder(run: Path, seed: int) -> Path:
-    """Where a run of several parsers has that of this seed."""
-    return run / f"seed-{seed}"
-
-
 def member_folders(run: Path) -> list[Path]:
     """The folders of a run's members, be they there or not; none where it trains one parser, or is none."""
     path = run / "config.json"
     config = Config.read(path) if path.is_file() else Config()
-    return [member_folder(run, seed) for seed in config.seeds if config.members > 1]
+    return [run / f"seed-{seed}" for seed in config.seeds if config.members > 1]

@@ -95,9 +95,8 @@ class Predictor:
             states, tag_states = model.encoder.both(batch)
             return states, tag_states, select(model.scorer(states, batch.lengths))
 
-        def label(parameters: Any, states: jax.Array, heads: jax.Array) -> tuple[jax.Array, jax.Array]:
-            probabilities = jax.nn.softmax(merge(parameters).labeler(states, heads))
-            return jnp.argmax(probabilities, axis=-1), jnp.max(probabilities, axis=-1)
+        def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
+            return jax.nn.softmax(merge(parameters).labeler(states, heads))
 
         def tag(parameters: Any, tag_states: jax.Array) -> list[jax.Array]:
             scores = merge(parameters).tag_scorer(tag_states)
@@ -122,7 +121,7 @@ class Predictor:
             known = batch.heads if decoding.known else None
             tags = self._tags(batch, self.tag(parameters, tag_states)) if decoding.tags else {}
             for decoded in self.decoder(scores, batch.lengths, decoding, known):
-                for place, tree in self._trees(batch, decoded, *self.label(parameters, states, decoded.heads)):
+                for place, tree in self._trees(batch, decoded, self.label(parameters, states, decoded.heads)):
                     found[place].append(tree._replace(tags=tags.get(place)))
         return found
 
@@ -132,13 +131,11 @@ class Predictor:
             return free_batches(sentences, self.vocabulary, self.features)
         return iter(batches(sentences, self.vocabulary, shapes=self.shapes, features=self.features))
 
-    def _trees(
-        self, batch: Batch, decoded: Decoded, labels: jax.Array, probabilities: jax.Array
-    ) -> Iterator[tuple[int, Tree]]:
-        """The batch's sentences, by their places, with their trees."""
-        confidences = _confidences(batch, decoded, probabilities)
-        trees = rows(batch, np.asarray(decoded.heads))
-        for (place, heads), (_, relations) in zip(trees, rows(batch, np.asarray(labels)), strict=True):
+    def _trees(self, batch: Batch, decoded: Decoded, labels: jax.Array) -> Iterator[tuple[int, Tree]]:
+        """The batch's sentences, by their places, with their trees; `labels` are probabilities of relations."""
+        probabilities, trees = np.asarray(labels), rows(batch, np.asarray(decoded.heads))
+        confidences = _confidences(batch, decoded, probabilities.max(-1))
+        for (place, heads), (_, relations) in zip(trees, rows(batch, probabilities.argmax(-1)), strict=True):
             yield place, Tree(heads, self.vocabulary.relations(heads, relations), confidences.get(place))
 
     def _tags(self, batch: Batch, numbers: Sequence[jax.Array]) -> dict[int, Tags]:
@@ -169,10 +166,10 @@ class Predictor:
         return sum(program.spent for program in self.decoder.programs)
 
 
-def _confidences(batch: Batch, decoded: Decoded, probabilities: jax.Array) -> dict[int, Confidence]:
+def _confidences(batch: Batch, decoded: Decoded, relations: NDArray[np.float32]) -> dict[int, Confidence]:
     """Those of a batch, by the sentence's place; none where they were not asked for."""
     if decoded.arcs is None or decoded.trees is None:
         return {}
-    tables = decoded.arcs, decoded.trees[:, None], probabilities
-    arcs, trees, relations = (dict(rows(batch, np.asarray(table))) for table in tables)
-    return {place: Confidence(arcs[place], float(trees[place][0]), relations[place]) for place in arcs}
+    tables = decoded.arcs, decoded.trees[:, None], relations
+    arcs, trees, labels = (dict(rows(batch, np.asarray(table))) for table in tables)
+    return {place: Confidence(arcs[place], float(trees[place][0]), labels[place]) for place in arcs}

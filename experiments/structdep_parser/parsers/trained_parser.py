@@ -1,6 +1,6 @@
-"""Parsing whatever comes with a trained model: sentences of any length, with or without known heads."""
+"""Parsing whatever comes, with one trained model or several: sentences of any length, with or without known heads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,12 +12,14 @@ from structdep_parser.data.shapes import ladder
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.chart_decoding import ChartDecoder, WiderDecoder
 from structdep_parser.parsers.decoding import Decoder, Decoding
+from structdep_parser.parsers.ensemble import Ensemble, Member
 from structdep_parser.parsers.prediction import Predictor, Tree
 from structdep_parser.parsers.registry import check
 from structdep_parser.parsers.trained_model import TrainedModel
 
 GIB = 2**30
-BEST = Decoding()
+BEST, SUMS = Decoding(), Decoding("mbr")
+"""What one model does, and what several do that parse together: their marginals take more room than a best tree."""
 Warn = Callable[[str], None]
 
 
@@ -97,6 +99,49 @@ class TrainedParser:
             return tree
         given = zip(sentence.heads.tolist(), sentence.deprels, tree.deprels, strict=True)
         return tree._replace(deprels=tuple(own if head >= 0 and own != "_" else new for head, own, new in given))
+
+
+class JointParser:
+    """Trees with the most heads to be expected, in the mean over several models: see `Ensemble`.
+
+    Args:
+        models: what parses, by name.
+        memory: bytes that finding the trees of a batch may take in any model: sentences that would take more are left
+            to the first, as it parses such sentences alone.
+        warn: is told where that is so.
+
+    Raises:
+        ValueError: models that cannot be summed.
+    """
+
+    def __init__(self, models: Mapping[str, TrainedModel], memory: float, warn: Warn) -> None:
+        self.memory, self.warn = memory, warn
+        self.alone = [TrainedParser(model, memory, warn) for model in models.values()]
+        self.ensemble = Ensemble([Member(name, model) for name, model in models.items()], ["marginals"], None)
+
+    def __call__(self, sentences: Sequence[Sentence], decoding: Decoding = BEST) -> list[list[Tree]]:
+        """The tree of each sentence; ValueError where more than trees is asked for."""
+        if decoding != BEST:
+            options = ", ".join([*decoding.of_charts, *["--beam"] * (decoding.beam != 1), *["--tags"] * decoding.tags])
+            raise ValueError(
+                f"{len(self.alone)} models at once give one tree each sentence, and no {options}: give one model"
+            )
+        found: list[list[Tree]] = [[] for _ in sentences]
+        usual = []
+        for place, sentence in enumerate(sentences):
+            if all(trained_parser.need(sentence, SUMS) <= self.memory for trained_parser in self.alone):
+                usual.append(place)
+            else:
+                self.warn(
+                    f"{sentence.where} has {len(sentence)} words, too many for all models at once: "
+                    "parsed by the first alone (more: --memory)"
+                )
+                (found[place],) = self.alone[0]([sentence])
+        if usual:
+            made = self.ensemble([sentences[place] for place in usual])
+            for place, heads, deprels in zip(usual, made.heads, made.deprels, strict=True):
+                found[place] = [Tree(heads, deprels)]
+        return found
 
 
 class Stage:
