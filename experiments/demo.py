@@ -26,6 +26,10 @@ COLUMNS = {
     "other": ("not crossing", "uas"),
 }
 SMALL = Config(
+    loss="hinge",
+    layers=2,
+    tag_features=64,
+    tag_weight=0.2,
     min_count=3,  # new names turn up in dev: one word in thirty is to be unknown
     word_vectors=48,
     character_vectors=24,

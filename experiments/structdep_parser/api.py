@@ -2,7 +2,7 @@
 
 Example:
     >>> import structdep_parser as sp
-    >>> parser = sp.load("runs/got-mh4-hybrid-hinge-1")  # doctest: +SKIP
+    >>> parser = sp.load("runs/got-mst2-mean-field-nll-1")  # doctest: +SKIP
     >>> [tree] = parser.parse([["ik", "im", "in", "garda"]])  # doctest: +SKIP
     >>> tree.heads.tolist(), tree.relations  # doctest: +SKIP
     ([4, 4, 4, 0], ('nsubj', 'cop', 'case', 'root'))
@@ -244,8 +244,8 @@ def train(
     from structdep_parser.training.experiment import Experiment
 
     treebank = Treebank.of_files(_paths(train), _paths(dev), _paths(test))
-    chosen = replace(config or Config(), **{"lang": treebank.lang, **choices})
-    experiment = Experiment(chosen, treebank, folder)
+    chosen = {"lang": treebank.lang, **choices}
+    experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
     experiment.train()
     experiment.report()
     return load(folder)

@@ -1,6 +1,7 @@
 """Command-line options that several commands share, and refusals of options that have another name now."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -32,6 +33,16 @@ def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
         return main
 
     return decorate
+
+
+def confirmed(told: str, instead: str) -> bool:
+    """Whether the user wants what was told; where there is no terminal to ask on, ValueError says what to write."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ValueError(f"{told}: write {instead}")
+    try:
+        return input(f"{told}. Go on? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
 
 
 class Renamed(argparse.Action):

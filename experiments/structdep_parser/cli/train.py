@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structdep_parser.choices import DECODERS, LOSSES, ORACLES, PARSERS, POSITIONS, SCHEMES, TAGS, TREEBANKS_VARIABLE
+from structdep_parser.choices import (
+    DECODERS,
+    LIKELIHOOD,
+    LOSSES,
+    ORACLES,
+    PARSERS,
+    POSITIONS,
+    SCHEMES,
+    TAGS,
+    TREEBANKS_VARIABLE,
+)
 from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
 from structdep_parser.config import Config
 
@@ -50,7 +60,9 @@ def parser() -> argparse.ArgumentParser:
     )
     model = made.add_argument_group("model")
     model.add_argument("--parser", choices=PARSERS, default=DEFAULTS.parser, help="default: %(default)s")
-    model.add_argument("--loss", choices=LOSSES, default=DEFAULTS.loss, help="default: %(default)s")
+    model.add_argument(
+        "--loss", choices=LOSSES, default="", help=f"default: nll for {' and '.join(LIKELIHOOD)}, hinge for others"
+    )
     model.add_argument(
         "--positions",
         type=int,
