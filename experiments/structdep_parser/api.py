@@ -27,6 +27,7 @@ from structdep_parser.parsers.prediction import Tags, Tree
 from structdep_parser.parsers.registry import check
 from structdep_parser.parsers.trained_model import TrainedModel, models_in
 from structdep_parser.parsers.trained_parser import GIB, JointParser, TrainedParser
+from structdep_parser.training.loggers import Logger
 
 Words = Sequence[str]
 KnownHeads = Sequence[int | None]
@@ -225,7 +226,14 @@ def load(
 
 
 def train(
-    train: Files, dev: Files = (), test: Files = (), *, folder: str | Path, config: Config | None = None, **choices: Any
+    train: Files,
+    dev: Files = (),
+    test: Files = (),
+    *,
+    folder: str | Path,
+    config: Config | None = None,
+    logger: Logger | None = None,
+    **choices: Any,
 ) -> Parser:
     """Train a parser on CoNLL-U files; the same call resumes an interrupted run, and loads a finished one.
 
@@ -235,6 +243,7 @@ def train(
         test: files that are evaluated at the end.
         folder: of the run: its log, checkpoints, predicted trees, reports, and the model.
         config: all choices; default: `Config()`.
+        logger: told the figures of each epoch, and finished when training ends.
         choices: fields of `Config`, such as `parser="mst"`, `loss="nll"`, `epochs=30`.
 
     Example:
@@ -246,7 +255,7 @@ def train(
     treebank = Treebank.of_files(_paths(train), _paths(dev), _paths(test))
     chosen = {"lang": treebank.lang, **choices}
     experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
-    experiment.train()
+    experiment.train(logger=logger)
     experiment.report()
     return load(folder)
 

@@ -152,6 +152,11 @@ def parser() -> argparse.ArgumentParser:
         "--at-once", type=int, default=1, metavar="N", help="number of members trained at the same time; default: 1"
     )
     run.add_argument("--minutes", type=float, help="stop at the end of the epoch in which this time is over")
+    run.add_argument(
+        "--logger",
+        metavar="MODULE[:CLASS]",
+        help="also tell the figures of each epoch to trackio, wandb or a like module, or to a class of your own",
+    )
     run.add_argument("--name", help="the folder of the run in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument(
         "--devices",
@@ -228,7 +233,7 @@ def check_processes(options: argparse.Namespace) -> None:
 def main(arguments: Arguments = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
-    print("structdep train: loading JAX", file=sys.stderr, flush=True)
+    print(f"structdep train: {options.parser}; loading JAX", flush=True)
 
     from structdep_parser.console import failed
     from structdep_parser.nn.compiled import prepare_process
@@ -252,10 +257,12 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from structdep_parser.training.devices import Devices, join, leads
     from structdep_parser.training.ensemble_run import EnsembleRun
     from structdep_parser.training.experiment import Experiment
+    from structdep_parser.training.loggers import logger_named
     from structdep_parser.training.worker import train_as_worker
 
     console, decoding, chosen = plain(), Decoding(options.decode, options.confidence, options.beam), config(options)
     check(chosen, decoding)
+    make_logger = logger_named(options.logger) if options.logger else None
     check_processes(options)
     if options.distributed or options.coordinator:
         join(options.coordinator, options.processes, options.process)
@@ -270,7 +277,7 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         report = ensemble.report()
     else:
         experiment = Experiment(chosen, found, folder, console, devices)
-        experiment.train(options.minutes)
+        experiment.train(options.minutes, make_logger and make_logger(experiment.config))
         report = experiment.report(decoding)
     console.print(report.to_markdown())
     console.print(f"all in {folder.resolve()}")
