@@ -1,16 +1,9 @@
 """`structdep compare`: two parsers' trees compared with the gold standard."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from structdep_parser.cli.options import Arguments, command
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from structdep_parser.evaluation.comparison import Difference
 
 EPILOG = """\
 scores follow the CoNLL 2018 shared task: relations are compared without subtypes, and CLAS counts only content words.
@@ -18,22 +11,6 @@ The interval and the first p are those of a paired bootstrap over sentences: --s
 with replacement and computes the difference. McNemar's test is exact; it compares the numbers of words that only one of
 the parsers has right.
 """
-
-
-def table(names: Sequence[str], found: "dict[str, Difference]") -> "Table":
-    """A row for each score."""
-    from rich.table import Table
-
-    from structdep_parser.text import visible
-
-    title = f"A: {names[0]}\nB: {names[1]}\ngold: {names[2]}"
-    made = Table(title=visible(title), title_justify="left")
-    header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
-    for column in header:
-        made.add_column(column, justify="left" if column == "score" else "right")
-    for metric, difference in found.items():
-        made.add_row(metric, *difference.cells())
-    return made
 
 
 @command("structdep compare")
@@ -61,5 +38,7 @@ def main(arguments: Arguments = None) -> int:
     for path, sentences in ((options.a, a), (options.b, b)):
         check_words(path, sentences, options.gold, gold)
     found = compare(a, b, gold, options.samples, options.seed)
-    print_table(table([str(path) for path in paths], found))
+    header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
+    title = "A: {}\nB: {}\ngold: {}".format(*paths)
+    print_table(title, header, [(metric, *difference.cells()) for metric, difference in found.items()])
     return 0

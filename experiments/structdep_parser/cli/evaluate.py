@@ -64,12 +64,7 @@ def main(arguments: Arguments = None) -> int:
 
 
 def _values(score: "Score") -> dict[str, float | None]:
-    return {
-        "precision": score.precision,
-        "recall": score.recall,
-        "f1": score.f1,
-        "aligned_accuracy": score.aligned_accuracy,
-    }
+    return {name: getattr(score, name) for name in ("precision", "recall", "f1", "aligned_accuracy")}
 
 
 def groups(

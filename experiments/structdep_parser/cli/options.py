@@ -28,6 +28,7 @@ def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
 
                 return failed(program, error)
             except KeyboardInterrupt:
+                print(f"{program}: stopped", file=sys.stderr)
                 return INTERRUPTED
 
         return main

@@ -70,10 +70,3 @@ class Model(nnx.Module):
             relations += self.tag_weight * self.tag_scorer.loss(tag_states, batch)
         total = (tree * (batch.index >= 0)).sum() + (relations * real).sum()
         return total / real.sum()
-
-    def tags(self, states: jax.Array) -> list[jax.Array]:
-        """Logits `[batch, n, tags]` of universal and of language-specific tags; nothing if they are not learned.
-
-        `states` are the second of `Encoder.both`.
-        """
-        return list(self.tag_scorer(states)[:2]) if self.has_tags else []

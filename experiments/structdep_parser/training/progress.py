@@ -34,7 +34,7 @@ class Progress:
         self.console, self.epochs, self.start = console, epochs, time.perf_counter() - 60 * minutes
         texts = (TextColumn("{task.description}", markup=False), BarColumn())
         self.bars = Bars(*texts, console=console, transient=True, disable=not console.is_terminal)
-        self.bar, self.told, self.ended = self.bars.add_task(""), "compiling", Event()
+        self.bar, self.told, self.ended = self.bars.add_task("compiling"), "compiling", Event()
 
     def __enter__(self) -> "Progress":
         self.bars.start()
