@@ -13,7 +13,7 @@ from statistics import mean, stdev
 
 from structdep_parser.choices import PARSERS
 from structdep_parser.cli import train as train_command
-from structdep_parser.cli.options import Arguments, add_renamed, command, confirmed
+from structdep_parser.cli.options import Arguments, add_renamed, argument_parser, command, confirmed
 from structdep_parser.config import Config
 from structdep_parser.console import plain
 from structdep_parser.data.sentences import read
@@ -139,11 +139,10 @@ def write(options: argparse.Namespace) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="table4.py",
-        description="Train parsers of several seeds and languages, and put their scores beside the published ones.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "table4.py",
+        "Train parsers of several seeds and languages, and put their scores beside the published ones.",
+        EPILOG,
     )
     made.add_argument("--lang", nargs="+", default=["got", "hu"], help="default: got hu")
     defaults = [name for name in PUBLISHED if name in PARSERS]

@@ -1,9 +1,8 @@
 """`structdep compare`: two parsers' trees compared with the gold standard."""
 
-import argparse
 from pathlib import Path
 
-from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.options import Arguments, argument_parser, command
 
 EPILOG = """\
 scores follow the CoNLL 2018 shared task: relations are compared without subtypes, and CLAS counts only content words.
@@ -15,12 +14,7 @@ the parsers has right.
 
 @command("structdep compare")
 def main(arguments: Arguments = None) -> int:
-    made = argparse.ArgumentParser(
-        prog="structdep compare",
-        description="Compare the trees of two parsers with the gold standard.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = argument_parser("structdep compare", "Compare the trees of two parsers with the gold standard.", EPILOG)
     for name in ("a", "b", "gold"):
         made.add_argument(name, type=Path, metavar=f"{name.upper()}.conllu")
     made.add_argument(

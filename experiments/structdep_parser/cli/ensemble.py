@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structdep_parser.choices import CHART_PARSERS, WAYS
-from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, argument_parser, command
 
 EPILOG = """\
 --by marginals: the tree of --system with the highest sum of arc probabilities, averaged over the parsers; a parser
@@ -32,11 +32,10 @@ def main(arguments: Arguments = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="structdep ensemble",
-        description="Parse dev and test with several finished runs together, and report the gain over each run.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "structdep ensemble",
+        "Parse dev and test with several finished runs together, and report the gain over each run.",
+        EPILOG,
     )
     made.add_argument(
         "runs",

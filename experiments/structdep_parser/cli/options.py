@@ -36,6 +36,12 @@ def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return decorate
 
 
+def argument_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """One whose help ends with a text that keeps its lines."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(prog=program, description=description, epilog=epilog, formatter_class=layout)
+
+
 def confirmed(told: str, instead: str) -> bool:
     """Whether the user wants what was told; where there is no terminal to ask on, ValueError says what to write."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -17,7 +17,14 @@ from structdep_parser.choices import (
     TAGS,
     TREEBANKS_VARIABLE,
 )
-from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.cli.options import (
+    INTERRUPTED,
+    Arguments,
+    add_renamed,
+    add_treebank_options,
+    argument_parser,
+    command,
+)
 from structdep_parser.config import Config
 
 if TYPE_CHECKING:
@@ -52,11 +59,10 @@ the run of each member is in seed-1/, seed-2/ and so on.
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="structdep train",
-        description="Train a dependency parser on a UD treebank, and evaluate it on its dev and test sets.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "structdep train",
+        "Train a dependency parser on a UD treebank, and evaluate it on its dev and test sets.",
+        EPILOG,
     )
     model = made.add_argument_group("model")
     model.add_argument("--parser", choices=PARSERS, default=DEFAULTS.parser, help="default: %(default)s")

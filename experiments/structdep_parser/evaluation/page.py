@@ -24,6 +24,7 @@ from structdep_parser.training.runs import read_log
 
 WORST, RELATIONS = 10, 16
 """Sentences that are drawn, and relations that have a row among the confusions."""
+CURVE = "UAS and LAS on dev, and the loss, by epoch"
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
@@ -47,7 +48,7 @@ def write_page(
     predicted = {split: read(folder / f"{split}{ending}.conllu") for split in gold}
     for split, path in (files or {}).items():
         check_words(folder / f"{split}{ending}.conllu", predicted[split], path, gold[split])
-    results = {split: evaluate(gold[split], _trees(found)) for split, found in predicted.items()}
+    results = {split: evaluate(gold[split], Predictions.of(found)) for split, found in predicted.items()}
     split = next(iter(gold))
     pair = gold[split], predicted[split]
     title = f"{config.lang}: {', '.join(config.choices)}, seed {config.seed}"
@@ -55,7 +56,7 @@ def write_page(
     body = [
         f"<h1>{xml(title)}</h1>",
         _results(results),
-        *_training(folder),
+        *([f"<h2>Training</h2>{_image(curve(log), CURVE)}"] if (log := read_log(folder)) else []),
         f"<h2>Which arcs of {split} are found</h2>",
         _image(by_arc(*pair), "UAS by length and crossing of gold arcs"),
         f"<h2>Relations of {split}: gold in rows, predicted in columns</h2>",
@@ -71,18 +72,6 @@ def write_page(
         f"<style>{STYLE}</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
     )
     return write_whole(folder / f"report{ending}.html", page)
-
-
-def _training(folder: Path) -> list[str]:
-    """The learning curve; of a run of several parsers each has its own."""
-    log = read_log(folder)
-    if not log:
-        return []
-    return ["<h2>Training</h2>", _image(curve(log), "UAS and LAS on dev, and the loss, by epoch")]
-
-
-def _trees(sentences: Sequence[Sentence]) -> Predictions:
-    return Predictions([sentence.heads for sentence in sentences], [sentence.deprels for sentence in sentences])
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

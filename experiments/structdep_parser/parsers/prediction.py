@@ -64,6 +64,11 @@ class Predictions:
     confidences: list[Confidence] = field(default_factory=list)
     tags: list[Tags] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence]) -> "Predictions":
+        """The trees that sentences have."""
+        return cls([sentence.heads for sentence in sentences], [sentence.deprels for sentence in sentences])
+
 
 class Predictor:
     """Scores, decodes and labels batches, and counts the seconds of each.

@@ -78,13 +78,17 @@ class TrainedParser:
         """The trees of the sentences at these places; those outside the class where known heads ask for them."""
         if stage is None or not places:
             return []
-        found = dict(zip(places, stage.usual([sentences[place] for place in places], decoding), strict=True))
+
+        def trees_of(predictor: Predictor, places: Sequence[int]) -> dict[int, list[Tree]]:
+            found = predictor.trees(self.model.arrays, [sentences[place] for place in places], decoding)
+            whole = ([tree for tree in trees if np.all(tree.heads >= 0)] for trees in found)
+            return dict(zip(places, whole, strict=True))
+
+        found = trees_of(stage.usual, places)
         if outside := [place for place, trees in found.items() if not trees]:
-            for place, trees in zip(
-                outside, stage.wider([sentences[place] for place in outside], decoding), strict=True
-            ):
-                found[place] = trees
-                if trees:
+            found |= trees_of(stage.wider, outside)
+            for place in outside:
+                if found[place]:
                     self.warn(
                         f"{sentences[place].where}: {self.model.config.parser} has no tree with these heads: "
                         "parsed by all trees, with the probabilities of its arcs for scores"
@@ -150,24 +154,14 @@ class Stage:
     def __init__(self, model: TrainedModel, decoder: Decoder, name: str, tables: frozenset[str] | None = None) -> None:
         self.model, self.decoder, self.name, self.tables = model, decoder, name, tables
 
-    def usual(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        """Trees of the decoder's class; none where it has none with the known heads."""
-        return self._trees(self._usual, sentences, decoding)
-
-    def wider(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        """Trees of any class."""
-        return self._trees(self._wider, sentences, decoding)
-
-    def _trees(self, predictor: Predictor, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        found = predictor.trees(self.model.arrays, sentences, decoding)
-        return [[tree for tree in trees if np.all(tree.heads >= 0)] for trees in found]
-
     @cached_property
-    def _usual(self) -> Predictor:
+    def usual(self) -> Predictor:
+        """Finds trees of the decoder's class; none where it has none with the known heads."""
         return self._predictor(self.decoder, self.name)
 
     @cached_property
-    def _wider(self) -> Predictor:
+    def wider(self) -> Predictor:
+        """Finds trees of any class."""
         assert isinstance(self.decoder, ChartDecoder)
         return self._predictor(WiderDecoder(self.decoder), f"{self.name} wider")
 
