@@ -34,7 +34,7 @@ class Progress:
         self.console, self.epochs, self.start = console, epochs, time.perf_counter() - 60 * minutes
         texts = (TextColumn("{task.description}", markup=False), BarColumn())
         self.bars = Bars(*texts, console=console, transient=True, disable=not console.is_terminal)
-        self.bar, self.told, self.ended = self.bars.add_task("compiling"), "compiling", Event()
+        self.bar, self.told, self.ended = self.bars.add_task("", total=None), "compiling", Event()
 
     def __enter__(self) -> "Progress":
         self.bars.start()
@@ -56,17 +56,12 @@ class Progress:
 
     def show(self, done: Done) -> None:
         """Have the bar, and the next line, tell what is done."""
-        self.told = f"{done.words:,} of {done.of:,} words  loss {done.loss:.3f}"
-        self._update(done.epoch, done.words, done.of)
+        self.say(done.epoch, f"{done.words:,} of {done.of:,} words  loss {done.loss:.3f}", done.words, done.of)
 
-    def say(self, epoch: int, text: str) -> None:
-        """The same for work that has no words."""
-        self.told = text
-        self._update(epoch)
-
-    def _update(self, epoch: int, words: int = 0, of: int | None = None) -> None:
-        self.epoch = epoch
-        self.bars.update(self.bar, completed=words, total=of, description=self.line(epoch, self.told))
+    def say(self, epoch: int, text: str, words: int = 0, of: int | None = None) -> None:
+        """The same for work whose words are not counted."""
+        self.epoch, self.told = epoch, text
+        self.bars.update(self.bar, completed=words, total=of, description=self.line(epoch, text))
 
     def _tell_now_and_then(self) -> None:
         while not self.ended.wait(PAUSE):
