@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from statistics import mean, stdev
 
 from structdep_parser.choices import PARSERS
 from structdep_parser.cli import train as train_command
@@ -19,7 +18,7 @@ from structdep_parser.console import plain
 from structdep_parser.data.sentences import read
 from structdep_parser.files import write_whole
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.tables import as_csv, markdown
+from structdep_parser.tables import as_csv, markdown, mean_of
 from structdep_parser.training import processes
 from structdep_parser.training.processes import STOPPED, Train
 from structdep_parser.training.results import Row, results_in, with_treebanks
@@ -116,10 +115,7 @@ def table(rows: Sequence[Row], langs: Sequence[str]) -> str:
 
 def _cell(rows: Sequence[Row], column: str) -> str:
     """Mean, standard deviation and number of runs."""
-    values = [row[column] for row in rows]
-    if not values:
-        return ""
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "") + f" ({len(values)})"
+    return f"{mean_of([row[column] for row in rows])} ({len(rows)})" if rows else ""
 
 
 def write(options: argparse.Namespace) -> str:

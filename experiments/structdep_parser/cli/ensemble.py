@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structdep_parser.choices import CHART_PARSERS, WAYS
-from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, argument_parser, command
+from structdep_parser.cli.options import Arguments, add_treebank_options, argument_parser, command
 
 EPILOG = """\
 --by marginals: the tree of --system with the highest sum of arc probabilities, averaged over the parsers; a parser
@@ -60,7 +60,6 @@ def parser() -> argparse.ArgumentParser:
         "--weights", type=float, nargs="+", metavar="W", help="the weight of each run, such as 1 1 0.5; default: 1"
     )
     add_treebank_options(made)
-    add_renamed(made, version="--ud-version")
     made.add_argument(
         "--out",
         type=Path,

@@ -61,7 +61,7 @@ class Renamed(argparse.Action):
         parser.error(f"{option} is now called {self.const}: write {self.const}")
 
 
-def add_renamed(parser: argparse.ArgumentParser, **names: str) -> None:
+def add_renamed(parser: argparse._ActionsContainer, **names: str) -> None:
     """Refuse the options `names`, telling what each is called now.
 
     Example:
@@ -79,3 +79,4 @@ def add_treebank_options(parser: argparse._ActionsContainer) -> None:
     """Where treebanks are, and which release."""
     parser.add_argument("--treebanks", type=Path, metavar="DIR", help="folder to search for treebanks")
     parser.add_argument("--ud-version", metavar="VERSION", help="version of UD, such as 2.0, if several are there")
+    add_renamed(parser, version="--ud-version")

@@ -182,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
     hosts.add_argument("--coordinator", metavar="HOST:PORT", help="or by the address of the first process")
     hosts.add_argument("--processes", type=int, metavar="N", help="number of processes")
     hosts.add_argument("--process", type=int, metavar="I", help="number of this process, from 0")
-    add_renamed(made, start="--init-from", features="--positions", version="--ud-version")
+    add_renamed(made, start="--init-from", features="--positions")
     return made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structdep_parser.choices import SPLITS, TREEBANKS_VARIABLE
-from structdep_parser.cli.options import add_renamed, add_treebank_options
+from structdep_parser.cli.options import add_treebank_options
 from structdep_parser.tables import Tables, as_csv, markdown, shown
 from structdep_parser.text import visible
 
@@ -29,7 +29,6 @@ def command_line(program: str, description: str) -> argparse.ArgumentParser:
         "--files", nargs="+", default=[], type=Path, metavar="CONLLU", help="CoNLL-U files instead of --lang"
     )
     add_treebank_options(made)
-    add_renamed(made, version="--ud-version")
     made.add_argument("--split", choices=SPLITS, default="train", help="default: %(default)s")
     made.add_argument("--out", type=Path, default=folder, metavar="DIR", help="folder to write; default: %(default)s")
     return made
