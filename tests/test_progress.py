@@ -51,7 +51,7 @@ def test_work_is_told_between_epochs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_bar_counts_words() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
-    with progress.Progress(console, epochs=9, minutes=1.0) as shown:
+    with progress.Progress(console, epoch=3, epochs=9, minutes=1.0) as shown:
         shown.show(progress.Done(3, words=1500, of=6000, loss=2.0))
         (task,) = shown.bars.tasks
         assert task.percentage == 25 and "epoch   3/9    1.0 min  1,500 of 6,000 words" in task.description

@@ -102,8 +102,7 @@ class Experiment:
         done, first = self.run.last(self.trainer.start())
         agreed((done, first))
         before = self.run.log()[-1]["minutes"] if done else 0.0
-        with Progress(self.console, self.config.epochs, before) as progress:
-            progress.say(done + 1, "compiling")
+        with Progress(self.console, done + 1, self.config.epochs, before) as progress:
             for epoch, state, result in epochs(self.trainer, first, done, progress.show):
                 spent = progress.minutes
                 entry = self._evaluate(epoch, state, result, progress)

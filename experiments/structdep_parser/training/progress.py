@@ -26,15 +26,17 @@ class Progress:
 
     Args:
         console: where.
+        epoch: the first that is trained now.
         epochs: the last epoch.
         minutes: those of training before now, which are added to those from now on.
     """
 
-    def __init__(self, console: Console, epochs: int, minutes: float) -> None:
+    def __init__(self, console: Console, epoch: int, epochs: int, minutes: float) -> None:
         self.console, self.epochs, self.start = console, epochs, time.perf_counter() - 60 * minutes
         texts = (TextColumn("{task.description}", markup=False), BarColumn())
         self.bars = Bars(*texts, console=console, transient=True, disable=not console.is_terminal)
-        self.bar, self.told, self.ended = self.bars.add_task("", total=None), "compiling", Event()
+        self.bar, self.ended = self.bars.add_task("", total=None), Event()
+        self.say(epoch, "compiling")
 
     def __enter__(self) -> "Progress":
         self.bars.start()
