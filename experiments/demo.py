@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.table import Table
-
+from structdep_parser.cli.options import Arguments, command
 from structdep_parser.config import Config
-from structdep_parser.console import failed, plain, print_table
+from structdep_parser.console import plain, print_table
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.evaluation.scores import Evaluation
 from structdep_parser.nn.compiled import prepare_process
 from structdep_parser.training.experiment import Experiment
 
@@ -26,6 +24,10 @@ COLUMNS = {
     "other": ("not crossing", "uas"),
 }
 SMALL = Config(
+    loss="hinge",
+    layers=2,
+    tag_features=64,
+    tag_weight=0.2,
     min_count=3,  # new names turn up in dev: one word in thirty is to be unknown
     word_vectors=48,
     character_vectors=24,
@@ -46,39 +48,23 @@ SMALL = Config(
 )
 
 
-def main(arguments: Sequence[str] | None = None, config: Config = SMALL, parsers: Sequence[str] = PARSERS) -> int:
+@command("demo.py")
+def main(arguments: Arguments = None, config: Config = SMALL, parsers: Sequence[str] = PARSERS) -> int:
     """Train each parser, or take what an earlier demonstration left, and print their scores on the test set."""
     made = argparse.ArgumentParser(prog="demo.py", description="Train a projective parser and MH_4 on crossing arcs.")
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     folder = made.parse_args(arguments).runs / "demo"
     prepare_process()
-    console = plain()
-    results = {}
-    try:
-        treebank = write_demo_treebank(folder / "treebank")
-        for name in parsers:
-            console.rule(name)
-            experiment = Experiment(replace(config, parser=name), treebank, folder / name, console)
-            experiment.train()
-            results[name] = experiment.report().evaluations["test"]
-    except (OSError, ValueError, FloatingPointError) as error:
-        return failed("demo.py", error)
-    except KeyboardInterrupt:
-        console.print("stopped; the same command goes on from the last evaluation")
-        return 130
-    print_table(table(results))
+    console, rows = plain(), []
+    treebank = write_demo_treebank(folder / "treebank")
+    for name in parsers:
+        console.rule(name)
+        experiment = Experiment(replace(config, parser=name), treebank, folder / name, console)
+        experiment.train()
+        groups = experiment.report().evaluations["test"].groups
+        rows.append([name, *(f"{100 * getattr(groups[group], score):.1f}" for group, score in COLUMNS.values())])
+    print_table("test sentences of the demonstration treebank", ("parser", *COLUMNS), rows)
     return 0
-
-
-def table(results: dict[str, Evaluation]) -> Table:
-    """Percentages of each parser, a row each."""
-    made = Table(title="test sentences of the demonstration treebank")
-    for column in ("parser", *COLUMNS):
-        made.add_column(column, justify="left" if column == "parser" else "right")
-    for name, evaluation in results.items():
-        cells = [f"{100 * getattr(evaluation.groups[group], score):.1f}" for group, score in COLUMNS.values()]
-        made.add_row(name, *cells)
-    return made
 
 
 if __name__ == "__main__":

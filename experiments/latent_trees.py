@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from math import isnan
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 
 from matplotlib.figure import Figure
 
@@ -20,7 +20,7 @@ from structdep_parser.files import write_whole
 from structdep_parser.latent.estimators import ESTIMATORS
 from structdep_parser.latent.training import Setting, train_and_test
 from structdep_parser.nn.compiled import prepare_process
-from structdep_parser.tables import Row, as_csv, markdown
+from structdep_parser.tables import Row, as_csv, markdown, mean_of
 
 COLUMNS = {"answers": "answers", "answers_by_best": "by best trees", "arcs": "true arcs"}
 HELP = {
@@ -84,7 +84,8 @@ def table(rows: Sequence[Row]) -> str:
     """
     lines = []
     for name, own in _by_estimator(rows).items():
-        shares = [_cell([row[column] for row in own]) for column in COLUMNS]
+        columns = ([row[column] for row in own] for column in COLUMNS)
+        shares = ["-" if isnan(values[0]) else mean_of(values, places=1) for values in columns]
         lines.append([name, *shares, f"{mean(row['milliseconds'] for row in own):.1f}"])
     return markdown(("estimator", *COLUMNS.values(), "ms a step"), lines, numbers=True)
 
@@ -106,12 +107,6 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 def _by_estimator(rows: Sequence[Row]) -> dict[str, list[Row]]:
     names = dict.fromkeys(row["estimator"] for row in rows)
     return {name: [row for row in rows if row["estimator"] == name] for name in names}
-
-
-def _cell(values: Sequence[float]) -> str:
-    if isnan(values[0]):
-        return "-"
-    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
 if __name__ == "__main__":

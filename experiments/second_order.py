@@ -13,8 +13,8 @@ import numpy as np
 from rich.console import Console
 
 from structdep import greedy
+from structdep_parser.cli.options import Arguments, command
 from structdep_parser.config import Config
-from structdep_parser.console import failed
 from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.corpus import rows
 from structdep_parser.data.sentences import Heads
@@ -28,14 +28,12 @@ from structdep_parser.training.experiment import Experiment
 from structdep_parser.training.run_treebank import treebank_of_run
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@command("second_order.py")
+def main(arguments: Arguments = None) -> int:
     """Print a table of the ways: attachment, mean score of the trees, and tokens a second."""
     options = parser().parse_args(arguments)
     prepare_process()
-    try:
-        table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
-    except (OSError, ValueError) as error:
-        return failed("second_order.py", error)
+    table = "\n".join(lines(options.run, options.other, options.split, options.treebanks))
     print(table)
     write_whole(options.run / f"{options.split}-second-order.md", table + "\n")
     return 0
@@ -82,7 +80,7 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
         scores = predictor.score(parameters, states, batch.lengths)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
-        labels = rows(batch, np.asarray(predictor.label(parameters, states, found)[0]))
+        labels = rows(batch, np.asarray(predictor.label(parameters, states, found).argmax(-1)))
         for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
             heads[place] = tree
             deprels[place] = predictor.vocabulary.relations(tree, relations)

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from statistics import mean, stdev
 
 from structdep_parser.choices import PARSERS
 from structdep_parser.cli import train as train_command
-from structdep_parser.cli.options import add_renamed
+from structdep_parser.cli.options import Arguments, add_renamed, argument_parser, command, confirmed
 from structdep_parser.config import Config
-from structdep_parser.console import failed, plain
+from structdep_parser.console import plain
+from structdep_parser.data.sentences import read
 from structdep_parser.files import write_whole
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.tables import as_csv, markdown
-from structdep_parser.training import processes, recipes
+from structdep_parser.tables import as_csv, markdown, mean_of
+from structdep_parser.training import processes
 from structdep_parser.training.processes import STOPPED, Train
-from structdep_parser.training.results import Row, results_in
+from structdep_parser.training.results import Row, results_in, with_treebanks
 
 ONE_EC = {"got": "84.77 ± 0.27", "hu": "83.48 ± 0.27"}
 PUBLISHED = {
@@ -36,7 +36,13 @@ PUBLISHED = {
 }
 """UAS on dev of UD 2.0, gold tokens, by parser and language: mean and standard deviation of five seeds."""
 ASKED = 10
-"""Runs above which --yes is needed."""
+"""Runs above which the command asks before it trains, or needs --yes."""
+EPOCHS, USUAL = {"got": (40, 20), "hu": (70, 30)}, (50, 25)
+FEW = {"1ec": 5, "1ec1": 5}
+"""Of --warm-start: epochs of the first parser, and of those that start from its weights; few if charts are slow."""
+MINUTES = {"mh3": 1.1, "mh4-two": 1.8, "mh4-hybrid": 2.2, "1ec1": 2.8, "1ec": 7.0, "greedy-mh3": 0.7, "greedy-mh4": 1.1}
+MEASURED = 35_024
+"""About how many minutes an epoch of so many words (Gothic) takes on one CPU core; of other parsers, one minute."""
 EPILOG = """\
 each run is one of structdep train, in a process of its own. Finished runs are kept, interrupted runs resume. Options
 after -- go to structdep train: table4.py --lang got -- --loss nll. The tables are written again after each run; they
@@ -52,24 +58,30 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
         if not options.warm_start:
             yield from ((*own, "--parser", parser, *options.options) for parser in options.parsers)
             continue
-        first = (*own, *recipes.first(lang), *options.options)
+        long, short = EPOCHS.get(lang, USUAL)
+        first = (*own, "--parser", "mst2-mean-field", "--epochs", str(long), *options.options)
         yield first
-        start = options.runs / _config(first).name
-        yield from ((*own, *recipes.warm_started(lang, parser, start), *options.options) for parser in options.parsers)
+        start = "--init-from", str(options.runs / config_of(first).name), "--set", "learning_rate=0.0015"
+        for parser in options.parsers:
+            epochs = str(FEW.get(parser, short))
+            yield (*own, "--parser", parser, *start, "--epochs", epochs, *options.options)
 
 
-def _config(command: Sequence[str]) -> Config:
+def config_of(command: Sequence[str]) -> Config:
     return train_command.config(train_command.parser().parse_args(command))
 
 
-def on_treebanks(commands: Iterable[Sequence[str]]) -> Iterator[Config]:
-    """The configurations of runs, with the treebanks that they would be trained on, each found but once."""
-    checksums: dict[str, str] = {}
-    for command in commands:
-        config = _config(command)
-        if config.lang not in checksums:
-            checksums[config.lang] = train_command.treebank(train_command.parser().parse_args(command)).checksum
-        yield replace(config, treebank=checksums[config.lang])
+def on_treebanks(command_lines: Iterable[Sequence[str]]) -> Iterator[tuple[Config, float]]:
+    """The configuration of each run, with the treebank that it would be trained on, and about how long that takes."""
+    found: dict[str, tuple[str, float]] = {}
+    for command_line in command_lines:
+        config = config_of(command_line)
+        if config.lang not in found:
+            treebank = train_command.treebank(train_command.parser().parse_args(command_line))
+            found[config.lang] = treebank.checksum, sum(map(len, read(treebank.train))) / MEASURED
+        checksum, size = found[config.lang]
+        minutes = size * config.epochs * config.members * MINUTES.get(config.parser, 1.0)
+        yield replace(config, treebank=checksum), minutes
 
 
 def check(options: argparse.Namespace) -> None:
@@ -103,20 +115,7 @@ def table(rows: Sequence[Row], langs: Sequence[str]) -> str:
 
 def _cell(rows: Sequence[Row], column: str) -> str:
     """Mean, standard deviation and number of runs."""
-    values = [row[column] for row in rows]
-    if not values:
-        return ""
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "") + f" ({len(values)})"
-
-
-def with_treebanks(rows: Sequence[Row]) -> list[Row]:
-    """Runs of a language on several treebanks, such as versions of one, are told apart by what has changed."""
-    treebanks: dict[str, set[str]] = {}
-    for row in rows:
-        treebanks.setdefault(row["lang"], set()).add(row["treebank"])
-    several = {lang for lang, found in treebanks.items() if len(found) > 1}
-    named = ({**row, "changes": f"{row['changes']}, treebank: {row['treebank']}"} for row in rows)
-    return [own if row["lang"] in several else row for row, own in zip(rows, named, strict=True)]
+    return f"{mean_of([row[column] for row in rows])} ({len(rows)})" if rows else ""
 
 
 def write(options: argparse.Namespace) -> str:
@@ -136,11 +135,10 @@ def write(options: argparse.Namespace) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="table4.py",
-        description="Train parsers of several seeds and languages, and put their scores beside the published ones.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "table4.py",
+        "Train parsers of several seeds and languages, and put their scores beside the published ones.",
+        EPILOG,
     )
     made.add_argument("--lang", nargs="+", default=["got", "hu"], help="default: got hu")
     defaults = [name for name in PUBLISHED if name in PARSERS]
@@ -160,40 +158,34 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None, train: Train = processes.train) -> int:
-    """Run what is not done, and write the tables; 1 where a run failed."""
-    options = parser().parse_args(arguments)
-    try:
-        return run(options, train)
-    except (OSError, ValueError) as error:
-        return failed("table4.py", error)
-
-
-def run(options: argparse.Namespace, train: Train) -> int:
-    console, errors = plain(), []
+@command("table4.py")
+def main(arguments: Arguments = None, train: Train = processes.train) -> int:
+    """Run what is not done, and write the tables; 1 where a run failed, or none was wanted."""
+    options, console, failed = parser().parse_args(arguments), plain(), []
     check(options)
-    if options.collect and not results_in(options.runs):
+    ready = results_in(options.runs)
+    if options.collect and not ready:
         raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
-    ready = results_in(options.runs)
     configs = [*on_treebanks(wanted)]
-    if (missing := sum(config not in ready for config in configs)) > ASKED and not options.yes:
-        raise ValueError(
-            f"this would train {missing} parsers, one after the other: write --yes, or fewer --parsers or --seeds"
-        )
-    for number, (command, config) in enumerate(zip(wanted, configs, strict=True), start=1):
+    missing = [minutes for config, minutes in configs if config not in ready]
+    told = f"this would train {len(missing)} parsers, one after the other: {sum(missing) / 60:.0f} hours of a CPU core"
+    if len(missing) > ASKED and not options.yes and not confirmed(told, "--yes, or fewer --parsers or --seeds"):
+        console.print("nothing was trained")
+        return 1
+    for number, (command_line, (config, _)) in enumerate(zip(wanted, configs, strict=True), start=1):
         if config in results_in(options.runs):
             continue
         console.rule(f"{number} of {len(wanted)}: {config.name}")
-        if status := train(command):
-            errors.append(f"{config.name} (exit status {status})")
+        if status := train(command_line):
+            failed.append(f"{config.name} (exit status {status})")
         if status == STOPPED:
             break
         write(options)
     console.print(write(options))
-    for name in errors:
+    for name in failed:
         console.print(f"failed: {name}", style="red")
-    return 1 if errors else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -3,11 +3,12 @@
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import jax
@@ -456,10 +457,15 @@ def small_defaults(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_command_line_trains_and_resumes(
-    small_defaults: None, treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small_defaults: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ["--lang", "demo", "--parser", "eisner", "--epochs", "2", "--runs", str(tmp_path), "--name", "short"]
-    assert train_command.main([*command, "--minutes", "0"]) == 0
+    told: list[int] = []
+    module = ModuleType("stand_in")
+    vars(module).update(init=lambda **_: None, log=lambda values, step: told.append(step), finish=lambda: None)
+    monkeypatch.setitem(sys.modules, "stand_in", module)
+    assert train_command.main([*command, "--minutes", "0", "--logger", "stand_in"]) == 0
+    assert len(told) == 1 and capsys.readouterr().out.startswith("structdep train: eisner; loading JAX\n")
     assert train_command.main(command) == 0
     assert [entry["epoch"] for entry in map(json.loads, (tmp_path / "short" / "log.jsonl").open())] == [1, 2]
     assert "Exact match" in capsys.readouterr().out

@@ -19,10 +19,9 @@ from structdep_parser.data import streams as incoming
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.parsers.ensemble import JointParser, models_in
 from structdep_parser.parsers.prediction import Tree
-from structdep_parser.parsers.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel
-from structdep_parser.parsers.trained_parser import TrainedParser
+from structdep_parser.parsers.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel, models_in
+from structdep_parser.parsers.trained_parser import JointParser, TrainedParser
 
 PARTIAL = """\
 # sent_id = a

@@ -24,7 +24,7 @@ SIZES = [
     f"{name}={getattr(CONFIG, name)}"
     for name in (
         *("word_vectors", "character_vectors", "character_states", "states", "layers", "scorer_features"),
-        *("labeler_features", "words_per_batch", "max_shapes", "learning_rate"),
+        *("labeler_features", "words_per_batch", "max_shapes", "learning_rate", "graft", "tag_features", "tag_weight"),
     )
 ]
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +74,7 @@ def asked_by(command: Sequence[str]) -> list[str]:
 def test_runs_are_collected(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert table4.main(command, finish) == 1
     printed = capsys.readouterr().out
-    assert "failed: got-mst-hinge-2 (exit status 1)" in printed and "4 of 4: got-mst-hinge-2" in printed
+    assert "failed: got-mst-nll-2 (exit status 1)" in printed and "4 of 4: got-mst-nll-2" in printed
     text = (tmp_path / "table4.md").read_text(encoding="utf-8")
     deviation = stdev([83.0, 84.0])
     assert f"| mh3 | 83.50 ± {deviation:.2f} (2) | 83.72 ± 0.19 | 77.50 ± {deviation:.2f} (2) |" in text
@@ -97,7 +98,7 @@ def test_what_is_done_is_not_done_again(command: list[str], tmp_path: Path) -> N
     assert table4.main(command, train) == 1 and len(asked) == 4
     asked.clear()
     assert table4.main(command, train) == 1
-    assert [config_of(arguments).name for arguments in asked] == ["got-mst-hinge-2"]
+    assert [config_of(arguments).name for arguments in asked] == ["got-mst-nll-2"]
     asked.clear()
     assert table4.main([*command, "--collect"], train) == 0 and not asked
     assert table4.main([*command[:-2], "--runs", str(tmp_path), "--", "--epochs", "7"], train) == 1
@@ -129,7 +130,7 @@ def test_parsers_that_begin_with_another(command: list[str], tmp_path: Path, mon
     assert table4.main([*command, "--warm-start", "--", "--set", "layers=2"], train) == 1
     configs = [config_of(arguments) for arguments in asked]
     first = [f"got-mst2-mean-field-nll-{seed}" for seed in (1, 2)]
-    expected = [first[0], *["got-mh3-warm-hinge-1", "got-mst-warm-hinge-1"]]
+    expected = [first[0], *["got-mh3-warm-hinge-1", "got-mst-warm-nll-1"]]
     assert [config.name for config in configs] == [*expected, *(name[:-1] + "2" for name in expected)]
     assert [config.init_from for config in configs] == [
         start and str(tmp_path / start) for start in ("", first[0], first[0], "", first[1], first[1])
@@ -146,8 +147,8 @@ def test_runs_that_lack_epochs_go_on(command: list[str], tmp_path: Path) -> None
     assert table4.main([*command, "--collect"]) == 1
     assert table4.main(command, finish) == 1 and len(asked_by(command)) == 1
     path = tmp_path / "got-mh3-hinge-2" / "report.json"
-    path.write_text(path.read_text().replace('"minutes": 30.0', '"minutes": 29.5'))
-    assert asked_by(command) == ["got-mh3-hinge-2", "got-mst-hinge-2"]
+    path.write_text(path.read_text().replace('"minutes": 20.0', '"minutes": 19.5'))
+    assert asked_by(command) == ["got-mh3-hinge-2", "got-mst-nll-2"]
     assert table4.main([*command, "--collect"]) == 0
     assert "| mh3 | 83.00 (1) |" in (tmp_path / "table4.md").read_text(encoding="utf-8")
 
@@ -157,13 +158,13 @@ def test_all_members_of_a_run_must_be_finished(command: list[str], tmp_path: Pat
     assert table4.main(several, finish) == 1 and len(asked_by(several)) == 4
     folder = tmp_path / "got-mh3-members2-hinge-1"
     (folder / "log.jsonl").unlink()
-    for seed, epochs in ((1, 60), (2, 30)):
+    for seed, epochs in ((1, 40), (2, 20)):
         log(folder / f"seed-{seed}", epochs)
     report = json.loads((folder / "report.json").read_text())
-    report["training"]["minutes"] = 60.0
+    report["training"]["minutes"] = 40.0
     (folder / "report.json").write_text(json.dumps(report))
     assert folder.name in asked_by(several)
-    log(folder / "seed-2", 60)
+    log(folder / "seed-2", 40)
     assert folder.name not in asked_by(several) and len(asked_by(several)) == 3
 
 
@@ -183,7 +184,7 @@ def test_versions_of_a_treebank_are_told_apart(command: list[str], tmp_path: Pat
     assert names == [f"| {parser}, treebank: {name}" for parser in ("mh3", "mst") for name in treebank]
 
 
-@pytest.mark.parametrize("content", ['{"results": ', "{}", "[]", '{"training": {"minutes": 30}, "results": []}'])
+@pytest.mark.parametrize("content", ['{"results": ', "{}", "[]", '{"training": {"minutes": 20}, "results": []}'])
 def test_damaged_reports_are_named(
     content: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,7 +241,34 @@ def test_runs_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (tmp_path / "runs" / "demo-eisner-hinge-1" / "report.html").is_file()
 
 
-def test_many_runs_are_not_started_by_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["--lang", "got", "--runs", str(tmp_path / "runs")]
+def test_many_runs_are_not_started_by_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal the command asks; elsewhere it says what to write."""
+    command, asked = ["--lang", "got", "--runs", str(tmp_path / "runs")], list[str]()
     assert table4.main(command, pytest.fail) == 1
-    assert "this would train 40 parsers, one after the other: write --yes" in capsys.readouterr().err
+    assert "this would train 40 parsers, one after the other: " in (told := capsys.readouterr().err)
+    assert "hours of a CPU core: write --yes, or fewer --parsers or --seeds" in " ".join(told.split())
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or "no")
+    assert table4.main(command, pytest.fail) == 1
+    assert "nothing was trained" in capsys.readouterr().out and "train 40 parsers" in asked[0]
+    monkeypatch.setattr("builtins.input", lambda text: "y")
+    started: list[Sequence[str]] = []
+    assert table4.main(command, lambda arguments: started.append(arguments) or 1) == 1
+    assert len(started) == 40
+
+
+def test_the_time_of_runs_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In proportion to epochs, members and words, for the costs of epochs of Gothic."""
+    monkeypatch.setattr(table4, "MEASURED", 100)
+    ((_, once), (_, twice), (_, many)) = table4.on_treebanks(
+        ["--lang", "got", *own]
+        for own in (
+            ["--parser", "mh4-hybrid", "--epochs", "10"],
+            ["--parser", "mh4-hybrid", "--epochs", "20"],
+            ["--parser", "mst", "--epochs", "10", "--members", "3"],
+        )
+    )
+    assert twice == 2 * once > 0 and many == pytest.approx(3 * once / 2.2)

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from structdep_parser.data.sentences import Sentence as Sentence
     from structdep_parser.data.sentences import read_conllu as read_conllu
     from structdep_parser.data.sentences import read_text as read_text
+    from structdep_parser.training.loggers import Logger as Logger
 
 PUBLIC = {
     "Config": "config",
+    "Logger": "training.loggers",
     "Parsed": "api",
     "Parser": "api",
     "Sentence": "data.sentences",

@@ -2,7 +2,7 @@
 
 Example:
     >>> import structdep_parser as sp
-    >>> parser = sp.load("runs/got-mh4-hybrid-hinge-1")  # doctest: +SKIP
+    >>> parser = sp.load("runs/got-mst2-mean-field-nll-1")  # doctest: +SKIP
     >>> [tree] = parser.parse([["ik", "im", "in", "garda"]])  # doctest: +SKIP
     >>> tree.heads.tolist(), tree.relations  # doctest: +SKIP
     ([4, 4, 4, 0], ('nsubj', 'cop', 'case', 'root'))
@@ -23,11 +23,11 @@ from structdep_parser.data.streams import contradiction, groups
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.writing import with_tree
 from structdep_parser.parsers.decoding import Decoding
-from structdep_parser.parsers.ensemble import JointParser, models_in
 from structdep_parser.parsers.prediction import Tags, Tree
 from structdep_parser.parsers.registry import check
-from structdep_parser.parsers.trained_model import TrainedModel
-from structdep_parser.parsers.trained_parser import GIB, TrainedParser
+from structdep_parser.parsers.trained_model import TrainedModel, models_in
+from structdep_parser.parsers.trained_parser import GIB, JointParser, TrainedParser
+from structdep_parser.training.loggers import Logger
 
 Words = Sequence[str]
 KnownHeads = Sequence[int | None]
@@ -226,7 +226,14 @@ def load(
 
 
 def train(
-    train: Files, dev: Files = (), test: Files = (), *, folder: str | Path, config: Config | None = None, **choices: Any
+    train: Files,
+    dev: Files = (),
+    test: Files = (),
+    *,
+    folder: str | Path,
+    config: Config | None = None,
+    logger: Logger | None = None,
+    **choices: Any,
 ) -> Parser:
     """Train a parser on CoNLL-U files; the same call resumes an interrupted run, and loads a finished one.
 
@@ -236,6 +243,7 @@ def train(
         test: files that are evaluated at the end.
         folder: of the run: its log, checkpoints, predicted trees, reports, and the model.
         config: all choices; default: `Config()`.
+        logger: told the figures of each epoch, and finished when training ends.
         choices: fields of `Config`, such as `parser="mst"`, `loss="nll"`, `epochs=30`.
 
     Example:
@@ -245,9 +253,9 @@ def train(
     from structdep_parser.training.experiment import Experiment
 
     treebank = Treebank.of_files(_paths(train), _paths(dev), _paths(test))
-    chosen = replace(config or Config(), **{"lang": treebank.lang, **choices})
-    experiment = Experiment(chosen, treebank, folder)
-    experiment.train()
+    chosen = {"lang": treebank.lang, **choices}
+    experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
+    experiment.train(logger=logger)
     experiment.report()
     return load(folder)
 

@@ -1,5 +1,6 @@
 """What command lines tell users."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -25,9 +26,13 @@ def plain(stderr: bool = False) -> Plain:
     return Plain(stderr)
 
 
-def print_table(table: Table) -> None:
-    """Print a table in its whole width, also where that is more than the terminal's."""
-    console = plain()
+def print_table(title: str, header: Iterable[str], rows: Sequence[Sequence[str]], texts: int = 1) -> None:
+    """Print a table in its whole width, also where that is more than the terminal's; text is in its first columns."""
+    console, table = plain(), Table(title=visible(title), title_justify="left")
+    for place, name in enumerate(header):
+        table.add_column(name, justify="left" if place < texts else "right")
+    for row in rows:
+        table.add_row(*row)
     console.width = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
     console.print(table, soft_wrap=False)
 

@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from math import isnan
+from statistics import mean, stdev
 from typing import Any
 
 Row = dict[str, Any]
@@ -37,6 +38,17 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def mean_of(values: Sequence[float], places: int = 2) -> str:
+    """The mean, and the standard deviation if there are several values.
+
+    Example:
+        >>> mean_of([81.0, 82.0]), mean_of([81.0], places=1)
+        ('81.50 ± 0.71', '81.0')
+    """
+    deviation = f" ± {stdev(values):.{places}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{places}f}{deviation}"
 
 
 def shown(value: Any) -> str:

@@ -4,6 +4,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 COMMANDS = {
     "train": "train a parser on a treebank, and evaluate it",
@@ -22,6 +23,12 @@ MISSING = "structdep {command}: the package {package} is not installed: pip inst
 def usage() -> str:
     lines = "".join(f"  {name:10}{text}\n" for name, text in COMMANDS.items())
     return f"usage: structdep COMMAND [OPTIONS]\n\ncommands:\n{lines}\nstructdep COMMAND --help prints its options.\n"
+
+
+def script(name: str) -> NoReturn:
+    """Run a subcommand as the script of a checkout that Python was started with."""
+    sys.path.append(sys.path.pop(0))  # scripts beside it must not hide installed modules of the same name
+    sys.exit(main([name, *sys.argv[1:]]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,16 +1,8 @@
 """`structdep compare`: two parsers' trees compared with the gold standard."""
 
-import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from structdep_parser.cli.options import Arguments, command
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from structdep_parser.evaluation.comparison import Difference
+from structdep_parser.cli.options import Arguments, argument_parser, command
 
 EPILOG = """\
 scores follow the CoNLL 2018 shared task: relations are compared without subtypes, and CLAS counts only content words.
@@ -20,30 +12,9 @@ the parsers has right.
 """
 
 
-def table(names: Sequence[str], found: "dict[str, Difference]") -> "Table":
-    """A row for each score."""
-    from rich.table import Table
-
-    from structdep_parser.text import visible
-
-    title = f"A: {names[0]}\nB: {names[1]}\ngold: {names[2]}"
-    made = Table(title=visible(title), title_justify="left")
-    header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
-    for column in header:
-        made.add_column(column, justify="left" if column == "score" else "right")
-    for metric, difference in found.items():
-        made.add_row(metric, *difference.cells())
-    return made
-
-
 @command("structdep compare")
 def main(arguments: Arguments = None) -> int:
-    made = argparse.ArgumentParser(
-        prog="structdep compare",
-        description="Compare the trees of two parsers with the gold standard.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = argument_parser("structdep compare", "Compare the trees of two parsers with the gold standard.", EPILOG)
     for name in ("a", "b", "gold"):
         made.add_argument(name, type=Path, metavar=f"{name.upper()}.conllu")
     made.add_argument(
@@ -61,5 +32,7 @@ def main(arguments: Arguments = None) -> int:
     for path, sentences in ((options.a, a), (options.b, b)):
         check_words(path, sentences, options.gold, gold)
     found = compare(a, b, gold, options.samples, options.seed)
-    print_table(table([str(path) for path in paths], found))
+    header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
+    title = "A: {}\nB: {}\ngold: {}".format(*paths)
+    print_table(title, header, [(metric, *difference.cells()) for metric, difference in found.items()])
     return 0

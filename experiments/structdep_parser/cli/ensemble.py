@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structdep_parser.choices import CHART_PARSERS, WAYS
-from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.cli.options import Arguments, add_treebank_options, argument_parser, command
 
 EPILOG = """\
 --by marginals: the tree of --system with the highest sum of arc probabilities, averaged over the parsers; a parser
@@ -32,11 +32,10 @@ def main(arguments: Arguments = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="structdep ensemble",
-        description="Parse dev and test with several finished runs together, and report the gain over each run.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "structdep ensemble",
+        "Parse dev and test with several finished runs together, and report the gain over each run.",
+        EPILOG,
     )
     made.add_argument(
         "runs",
@@ -61,7 +60,6 @@ def parser() -> argparse.ArgumentParser:
         "--weights", type=float, nargs="+", metavar="W", help="the weight of each run, such as 1 1 0.5; default: 1"
     )
     add_treebank_options(made)
-    add_renamed(made, version="--ud-version")
     made.add_argument(
         "--out",
         type=Path,
@@ -73,34 +71,29 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> tuple[str, Path]:
     """Parse, write and report: the report, and the folder that it is in."""
-    from structdep_parser.config import member_folders
-    from structdep_parser.evaluation.ensembles import evaluated, gains, together
     from structdep_parser.files import write_whole
-    from structdep_parser.parsers.trained_model import TrainedModel
+    from structdep_parser.parsers.ensemble import Ensemble
+    from structdep_parser.parsers.trained_model import models_in
+    from structdep_parser.training.ensemble_run import evaluated, gains
     from structdep_parser.training.run_treebank import treebank_of_run
 
-    runs = [folder for run in options.runs for folder in member_folders(run) or [run]]
-    names = [run.name for run in runs]
-    folders = {str(run) if names.count(run.name) > 1 else run.name: run for run in runs}
-    models = {name: TrainedModel.load(folder) for name, folder in folders.items()}
-    if len(models) < max(2, len(runs)):
-        raise ValueError("an ensemble takes two runs or more, each of them once")
-    found = [
-        treebank_of_run(model.config, folders[name], options.treebanks, options.ud_version)
-        for name, model in models.items()
+    found = models_in(options.runs)
+    if len(found) < 2:
+        raise ValueError("an ensemble takes two runs or more: write more, or one with --members")
+    names = [Path(run).name for run in found]
+    models = {run if names.count(name := Path(run).name) > 1 else name: model for run, model in found.items()}
+    treebanks = [
+        treebank_of_run(model.config, Path(run), options.treebanks, options.ud_version) for run, model in found.items()
     ]
-    if other := next(
-        (name for name, own in zip(models, found, strict=True) if own.checksum != found[0].checksum), None
-    ):
-        raise ValueError(f"{other} was trained on another treebank, or version of it, than {next(iter(models))}")
-    splits = found[0].evaluated()
-    ensemble = together(models, options.by, options.system, options.weights)
-    first = options.runs[0]
-    lang = next(iter(models.values())).config.lang
-    folder = options.out or first.parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
-    check_folder(
-        folder, {str(run): [way, weight] for run, way, weight in zip(runs, ensemble.by, ensemble.weights, strict=True)}
-    )
+    first, *others = zip(models, treebanks, strict=True)
+    if other := next((name for name, own in others if own.checksum != first[1].checksum), None):
+        raise ValueError(f"{other} was trained on another treebank, or version of it, than {first[0]}")
+    splits = first[1].evaluated()
+    ensemble = Ensemble.of(models, options.by, options.system, options.weights)
+    lang = models[first[0]].config.lang
+    folder = options.out or options.runs[0].parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
+    ways = zip(ensemble.by, ensemble.weights, strict=True)
+    check_folder(folder, dict(zip(found, map(list, ways), strict=True)))
     scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}
     text = f"# {ensemble}\n\n{gains(scores)}\n"
     write_whole(folder / "report.md", text)

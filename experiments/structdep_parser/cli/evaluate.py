@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.options import Arguments, argument_parser, command
 from structdep_parser.tables import markdown, shown
 
 if TYPE_CHECKING:
@@ -22,11 +22,10 @@ relations with subtypes, and count punctuation, except in the row without punctu
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="structdep evaluate",
-        description="Score the trees of a CoNLL-U file against gold trees, by the rules of the CoNLL 2018 shared task.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "structdep evaluate",
+        "Score the trees of a CoNLL-U file against gold trees, by the rules of the CoNLL 2018 shared task.",
+        EPILOG,
     )
     made.add_argument("system", type=Path, metavar="SYSTEM.conllu")
     made.add_argument("gold", type=Path, metavar="GOLD.conllu")
@@ -64,12 +63,7 @@ def main(arguments: Arguments = None) -> int:
 
 
 def _values(score: "Score") -> dict[str, float | None]:
-    return {
-        "precision": score.precision,
-        "recall": score.recall,
-        "f1": score.f1,
-        "aligned_accuracy": score.aligned_accuracy,
-    }
+    return {name: getattr(score, name) for name in ("precision", "recall", "f1", "aligned_accuracy")}
 
 
 def groups(
@@ -81,6 +75,6 @@ def groups(
     from structdep_parser.parsers.prediction import Predictions
 
     check_words(options.system, system, options.gold, gold)
-    predictions = Predictions([s.heads for s in system], [s.deprels for s in system])
+    predictions = Predictions.of(system)
     found = evaluate(gold, predictions).groups if options.by == "kind" else by_relation(gold, predictions)
     return [(name, str(own.total), shown(100 * own.uas), shown(100 * own.las)) for name, own in found.items()]

@@ -1,6 +1,7 @@
 """Command-line options that several commands share, and refusals of options that have another name now."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -27,11 +28,28 @@ def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
 
                 return failed(program, error)
             except KeyboardInterrupt:
+                print(f"{program}: stopped", file=sys.stderr)
                 return INTERRUPTED
 
         return main
 
     return decorate
+
+
+def argument_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """One whose help ends with a text that keeps its lines."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(prog=program, description=description, epilog=epilog, formatter_class=layout)
+
+
+def confirmed(told: str, instead: str) -> bool:
+    """Whether the user wants what was told; where there is no terminal to ask on, ValueError says what to write."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ValueError(f"{told}: write {instead}")
+    try:
+        return input(f"{told}. Go on? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
 
 
 class Renamed(argparse.Action):
@@ -43,7 +61,7 @@ class Renamed(argparse.Action):
         parser.error(f"{option} is now called {self.const}: write {self.const}")
 
 
-def add_renamed(parser: argparse.ArgumentParser, **names: str) -> None:
+def add_renamed(parser: argparse._ActionsContainer, **names: str) -> None:
     """Refuse the options `names`, telling what each is called now.
 
     Example:
@@ -61,3 +79,4 @@ def add_treebank_options(parser: argparse._ActionsContainer) -> None:
     """Where treebanks are, and which release."""
     parser.add_argument("--treebanks", type=Path, metavar="DIR", help="folder to search for treebanks")
     parser.add_argument("--ud-version", metavar="VERSION", help="version of UD, such as 2.0, if several are there")
+    add_renamed(parser, version="--ud-version")

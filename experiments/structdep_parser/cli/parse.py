@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from structdep_parser.choices import DECODERS
-from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.options import Arguments, argument_parser, command
 
 EPILOG = """\
 MODEL is the folder of a finished run, or a copy of its folder model/. Several models, or a run with several --members,
@@ -22,12 +22,7 @@ DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags")
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="structdep parse",
-        description="Parse sentences of CoNLL-U; the output is CoNLL-U.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = argument_parser("structdep parse", "Parse sentences of CoNLL-U; the output is CoNLL-U.", EPILOG)
     made.add_argument(
         "model",
         type=Path,

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.cli.options import Arguments, add_treebank_options, command
 
 
 @command("structdep report")
@@ -11,7 +11,6 @@ def main(arguments: Arguments = None) -> int:
     made = argparse.ArgumentParser(prog="structdep report", description="Write report.html of finished runs again.")
     made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
     add_treebank_options(made)
-    add_renamed(made, version="--ud-version")
     options = made.parse_args(arguments)
 
     from structdep_parser.console import plain

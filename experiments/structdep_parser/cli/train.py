@@ -6,8 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structdep_parser.choices import DECODERS, LOSSES, ORACLES, PARSERS, POSITIONS, SCHEMES, TAGS, TREEBANKS_VARIABLE
-from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
+from structdep_parser.choices import (
+    DECODERS,
+    LIKELIHOOD,
+    LOSSES,
+    ORACLES,
+    PARSERS,
+    POSITIONS,
+    SCHEMES,
+    TAGS,
+    TREEBANKS_VARIABLE,
+)
+from structdep_parser.cli.options import (
+    INTERRUPTED,
+    Arguments,
+    add_renamed,
+    add_treebank_options,
+    argument_parser,
+    command,
+)
 from structdep_parser.config import Config
 
 if TYPE_CHECKING:
@@ -42,15 +59,16 @@ the run of each member is in seed-1/, seed-2/ and so on.
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="structdep train",
-        description="Train a dependency parser on a UD treebank, and evaluate it on its dev and test sets.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = argument_parser(
+        "structdep train",
+        "Train a dependency parser on a UD treebank, and evaluate it on its dev and test sets.",
+        EPILOG,
     )
     model = made.add_argument_group("model")
     model.add_argument("--parser", choices=PARSERS, default=DEFAULTS.parser, help="default: %(default)s")
-    model.add_argument("--loss", choices=LOSSES, default=DEFAULTS.loss, help="default: %(default)s")
+    model.add_argument(
+        "--loss", choices=LOSSES, default="", help=f"default: nll for {' and '.join(LIKELIHOOD)}, hinge for others"
+    )
     model.add_argument(
         "--positions",
         type=int,
@@ -140,6 +158,11 @@ def parser() -> argparse.ArgumentParser:
         "--at-once", type=int, default=1, metavar="N", help="number of members trained at the same time; default: 1"
     )
     run.add_argument("--minutes", type=float, help="stop at the end of the epoch in which this time is over")
+    run.add_argument(
+        "--logger",
+        metavar="MODULE[:CLASS]",
+        help="also tell the figures of each epoch to trackio, wandb or a like module, or to a class of your own",
+    )
     run.add_argument("--name", help="the folder of the run in RUNS; default: LANG-PARSER-CHOICES-LOSS-SEED")
     run.add_argument(
         "--devices",
@@ -159,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
     hosts.add_argument("--coordinator", metavar="HOST:PORT", help="or by the address of the first process")
     hosts.add_argument("--processes", type=int, metavar="N", help="number of processes")
     hosts.add_argument("--process", type=int, metavar="I", help="number of this process, from 0")
-    add_renamed(made, start="--init-from", features="--positions", version="--ud-version")
+    add_renamed(made, start="--init-from", features="--positions")
     return made
 
 
@@ -216,7 +239,7 @@ def check_processes(options: argparse.Namespace) -> None:
 def main(arguments: Arguments = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
-    print("structdep train: loading JAX", file=sys.stderr, flush=True)
+    print(f"structdep train: {options.parser}; loading JAX", flush=True)
 
     from structdep_parser.console import failed
     from structdep_parser.nn.compiled import prepare_process
@@ -240,10 +263,12 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from structdep_parser.training.devices import Devices, join, leads
     from structdep_parser.training.ensemble_run import EnsembleRun
     from structdep_parser.training.experiment import Experiment
+    from structdep_parser.training.loggers import logger_named
     from structdep_parser.training.worker import train_as_worker
 
     console, decoding, chosen = plain(), Decoding(options.decode, options.confidence, options.beam), config(options)
     check(chosen, decoding)
+    make_logger = logger_named(options.logger) if options.logger else None
     check_processes(options)
     if options.distributed or options.coordinator:
         join(options.coordinator, options.processes, options.process)
@@ -258,7 +283,7 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         report = ensemble.report()
     else:
         experiment = Experiment(chosen, found, folder, console, devices)
-        experiment.train(options.minutes)
+        experiment.train(options.minutes, make_logger and make_logger(experiment.config))
         report = experiment.report(decoding)
     console.print(report.to_markdown())
     console.print(f"all in {folder.resolve()}")

@@ -2,18 +2,16 @@
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structdep_parser.choices import SPLITS, TREEBANKS_VARIABLE
-from structdep_parser.cli.options import add_renamed, add_treebank_options
-from structdep_parser.tables import Row, Tables, as_csv, markdown, shown
+from structdep_parser.cli.options import add_treebank_options
+from structdep_parser.tables import Tables, as_csv, markdown, shown
 from structdep_parser.text import visible
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from structdep_parser.data.sentences import Sentence
 
 
@@ -31,7 +29,6 @@ def command_line(program: str, description: str) -> argparse.ArgumentParser:
         "--files", nargs="+", default=[], type=Path, metavar="CONLLU", help="CoNLL-U files instead of --lang"
     )
     add_treebank_options(made)
-    add_renamed(made, version="--ud-version")
     made.add_argument("--split", choices=SPLITS, default="train", help="default: %(default)s")
     made.add_argument("--out", type=Path, default=folder, metavar="DIR", help="folder to write; default: %(default)s")
     return made
@@ -63,7 +60,7 @@ def count_in_treebanks(
     write_whole(options.out / f"{name}.md", markdown(list(rows[0]), cells) + "\n")
     if draw:
         draw(tables, options.out)
-    print_table(_printed(name, rows))
+    print_table(name, rows[0], cells, texts=sum(isinstance(value, str) for value in rows[0].values()))
     return 0
 
 
@@ -105,15 +102,3 @@ def named(paths: Iterable[Path]) -> dict[str, Path]:
     raise ValueError(
         f"{told}: expected names that differ in more than what stands behind the dot; rename one of the files"
     )
-
-
-def _printed(title: str, rows: Sequence[Row]) -> "Table":
-    """Text on the left, numbers on the right, real ones with two places."""
-    from rich.table import Table
-
-    made = Table(title=title)
-    for name, value in rows[0].items():
-        made.add_column(name, justify="left" if isinstance(value, str) else "right")
-    for row in rows:
-        made.add_row(*map(shown, row.values()))
-    return made

@@ -14,6 +14,7 @@ from structdep_parser.drawing.arcs import KINDS, arcs_of, compared
 from structdep_parser.drawing.figures import svg_of
 from structdep_parser.drawing.svg import COLORS, svg
 from structdep_parser.evaluation.comparison import check_words
+from structdep_parser.evaluation.conll18 import METRICS
 from structdep_parser.evaluation.run_figures import by_arc, curve
 from structdep_parser.evaluation.scores import Evaluation, evaluate
 from structdep_parser.files import write_whole
@@ -24,6 +25,7 @@ from structdep_parser.training.runs import read_log
 
 WORST, RELATIONS = 10, 16
 """Sentences that are drawn, and relations that have a row among the confusions."""
+CURVE = "UAS and LAS on dev, and the loss, by epoch"
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
@@ -47,7 +49,7 @@ def write_page(
     predicted = {split: read(folder / f"{split}{ending}.conllu") for split in gold}
     for split, path in (files or {}).items():
         check_words(folder / f"{split}{ending}.conllu", predicted[split], path, gold[split])
-    results = {split: evaluate(gold[split], _trees(found)) for split, found in predicted.items()}
+    results = {split: evaluate(gold[split], Predictions.of(found)) for split, found in predicted.items()}
     split = next(iter(gold))
     pair = gold[split], predicted[split]
     title = f"{config.lang}: {', '.join(config.choices)}, seed {config.seed}"
@@ -55,7 +57,7 @@ def write_page(
     body = [
         f"<h1>{xml(title)}</h1>",
         _results(results),
-        *_training(folder),
+        *([f"<h2>Training</h2>{_image(curve(log), CURVE)}"] if (log := read_log(folder)) else []),
         f"<h2>Which arcs of {split} are found</h2>",
         _image(by_arc(*pair), "UAS by length and crossing of gold arcs"),
         f"<h2>Relations of {split}: gold in rows, predicted in columns</h2>",
@@ -73,18 +75,6 @@ def write_page(
     return write_whole(folder / f"report{ending}.html", page)
 
 
-def _training(folder: Path) -> list[str]:
-    """The learning curve; of a run of several parsers each has its own."""
-    log = read_log(folder)
-    if not log:
-        return []
-    return ["<h2>Training</h2>", _image(curve(log), "UAS and LAS on dev, and the loss, by epoch")]
-
-
-def _trees(sentences: Sequence[Sentence]) -> Predictions:
-    return Predictions([sentence.heads for sentence in sentences], [sentence.deprels for sentence in sentences])
-
-
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = "".join(f"<th>{xml(name)}</th>" for name in header)
     body = "".join("<tr>" + "".join(f"<td>{xml(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
@@ -97,18 +87,8 @@ def _results(evaluations: Mapping[str, Evaluation]) -> str:
         exact = 100 * found.exact / found.sentences
         scores = (*found.conll18.values(), 100 * found.all.las, 100 * found.groups["crossing"].uas, exact)
         rows.append([split, str(found.sentences), str(found.all.total), *map(shown, scores)])
-    header = (
-        "",
-        "sentences",
-        "words",
-        "UAS",
-        "LAS",
-        "CLAS",
-        "LAS with subtypes",
-        "UAS of crossing arcs",
-        "exact trees",
-    )
-    return _table(header, rows)
+    names = "LAS with subtypes", "UAS of crossing arcs", "exact trees"
+    return _table(("", "sentences", "words", *METRICS, *names), rows)
 
 
 def _image(figure: Figure, text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structdep.trees import AttachmentCounts, crossing_arcs
 from structdep_parser.data.treebank import Sentence
@@ -59,15 +60,10 @@ def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluat
         >>> from structdep_parser.data.treebank import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
-        >>> evaluate(dev, Predictions([s.heads for s in dev], [s.deprels for s in dev])).groups["crossing"].las
+        >>> evaluate(dev, Predictions.of(dev)).groups["crossing"].las
         1.0
     """
-    gold = np.concatenate([sentence.heads for sentence in sentences])
-    heads = np.concatenate(predictions.heads)
-    gold_deprels, deprels = (
-        np.array([deprel for entry in entries for deprel in entry])
-        for entries in ([sentence.deprels for sentence in sentences], predictions.deprels)
-    )
+    (gold, gold_deprels), (heads, deprels) = _columns(Predictions.of(sentences)), _columns(predictions)
     crossing = np.concatenate([crossing_arcs(sentence.heads) for sentence in sentences])
     words = np.concatenate([np.arange(1, len(sentence) + 1) for sentence in sentences])
     lengths = np.where(gold == 0, 0, abs(gold - words))
@@ -98,12 +94,15 @@ def tag_accuracies(sentences: Sequence[Sentence], predicted: Sequence[Tags]) -> 
 
 def by_relation(sentences: Sequence[Sentence], predictions: Predictions) -> dict[str, AttachmentCounts]:
     """Attachment counts of the words of each gold relation, the most frequent first."""
-    gold = [(head, deprel) for s in sentences for head, deprel in zip(s.heads.tolist(), s.deprels, strict=True)]
-    heads = np.concatenate(predictions.heads)
-    deprels = np.array([deprel for entries in predictions.deprels for deprel in entries])
-    gold_heads, gold_deprels = (np.array(column) for column in zip(*gold, strict=True))
+    gold_heads, gold_deprels = _columns(Predictions.of(sentences))
+    heads, deprels = _columns(predictions)
     names, counts = np.unique(gold_deprels, return_counts=True)
     groups = {str(name): gold_deprels == name for name in names[np.argsort(-counts, kind="stable")]}
     return {
         name: AttachmentCounts.of(gold_heads[g], gold_deprels[g], heads[g], deprels[g]) for name, g in groups.items()
     }
+
+
+def _columns(trees: Predictions) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    """The heads and relations of all words, one sentence after the other."""
+    return np.concatenate(trees.heads), np.array([deprel for entry in trees.deprels for deprel in entry])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,16 +52,7 @@ def true_arcs(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Arra
 
 
 def uniform(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    constant = jax.lax.stop_gradient(scores)
-    return relaxations.marginals(SYSTEM, jnp.where(jnp.isfinite(constant), 0, constant), batch.lengths)
-
-
-def best(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.straight_through(SYSTEM, scores, batch.lengths)
-
-
-def marginals(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.marginals(SYSTEM, scores, batch.lengths)
+    return relaxations.marginals(SYSTEM, jnp.where(jnp.isfinite(scores), 0.0, -jnp.inf), batch.lengths)
 
 
 def best_with_marginals(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
@@ -69,42 +60,32 @@ def best_with_marginals(scores: jax.Array, batch: Expressions, key: jax.Array) -
     return relaxations.straight_through(SYSTEM, scores, batch.lengths, relaxed=relaxed)
 
 
-def stochastic_softmax(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.stochastic_softmax(SYSTEM, scores, key, batch.lengths)
+def of_trees(relaxation: Callable[..., jax.Array], **options: Any) -> Arcs:
+    """Arcs by a relaxation."""
+    return lambda scores, batch, key: relaxation(SYSTEM, scores, lengths=batch.lengths, **options)
 
 
-def sparsemap(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.sparsemap(SYSTEM, scores, batch.lengths, max_trees=8, max_rounds=16).arcs
+def of_random_trees(relaxation: Callable[..., jax.Array], **options: Any) -> Arcs:
+    """Arcs by a relaxation that draws."""
+    return lambda scores, batch, key: relaxation(SYSTEM, scores, key, lengths=batch.lengths, **options)
 
 
-def perturbed(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.perturbed(SYSTEM, scores, key, batch.lengths, samples=SAMPLES)
-
-
-def spigot(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.spigot(SYSTEM, scores, batch.lengths)
-
-
-def blackbox(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.blackbox(SYSTEM, scores, batch.lengths, STRENGTH)
-
-
-def implicit_mle(scores: jax.Array, batch: Expressions, key: jax.Array) -> jax.Array:
-    return relaxations.implicit_mle(SYSTEM, scores, key, batch.lengths, STRENGTH)
+def sparsemap(*arguments: Any, **options: Any) -> jax.Array:
+    return relaxations.sparsemap(*arguments, max_trees=8, max_rounds=16, **options).arcs
 
 
 ESTIMATORS: Mapping[str, Estimator] = {
     "true-trees": Estimator(true_arcs, learns_trees=False),
     "uniform-trees": Estimator(uniform, learns_trees=False),
-    "marginals": Estimator(marginals),
-    "stochastic-softmax": Estimator(stochastic_softmax),
-    "sparsemap": Estimator(sparsemap),
-    "perturbed": Estimator(perturbed),
-    "straight-through": Estimator(best),
+    "marginals": Estimator(of_trees(relaxations.marginals)),
+    "stochastic-softmax": Estimator(of_random_trees(relaxations.stochastic_softmax)),
+    "sparsemap": Estimator(of_trees(sparsemap)),
+    "perturbed": Estimator(of_random_trees(relaxations.perturbed, samples=SAMPLES)),
+    "straight-through": Estimator(of_trees(relaxations.straight_through)),
     "straight-through-marginals": Estimator(best_with_marginals),
-    "spigot": Estimator(spigot),
-    "blackbox": Estimator(blackbox),
-    "implicit-mle": Estimator(implicit_mle),
-    "score-function": Estimator(best, is_sampled=True),
+    "spigot": Estimator(of_trees(relaxations.spigot)),
+    "blackbox": Estimator(of_trees(relaxations.blackbox, strength=STRENGTH)),
+    "implicit-mle": Estimator(of_random_trees(relaxations.implicit_mle, strength=STRENGTH)),
+    "score-function": Estimator(of_trees(relaxations.straight_through), is_sampled=True),
 }
 """The first two learn no trees: they show how much answers depend on trees."""

@@ -60,13 +60,8 @@ class Chart:
 
     @property
     def has_probabilities(self) -> bool:
-        """No algorithm sums over all trees by scores of pairs of arcs."""
-        return not self.is_searched
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether the best tree is sought greedily."""
-        return isinstance(self.best, GreedyTrees)
+        """Not where the best tree is sought greedily: no algorithm sums over all trees by scores of pairs of arcs."""
+        return not isinstance(self.best, GreedyTrees)
 
 
 ARCS = {("head", "dependent"): ("arc",)}
@@ -144,7 +139,7 @@ class ChartParser:
 
     def loss(self, scores: Tables, target: jax.Array | Partial, lengths: jax.Array, rngs: nnx.Rngs) -> jax.Array:
         loss = self._tree_loss(self.system, scores, target, lengths)
-        if self.chart.is_searched:  # a search begins with arcs alone: they have to tell trees apart, too
+        if not self.chart.has_probabilities:  # a search begins with arcs alone: they have to tell trees apart, too
             loss += self._tree_loss(self.chart.arcs, {"arc": scores["arc"]}, target, lengths)
         return loss
 

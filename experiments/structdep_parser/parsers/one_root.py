@@ -104,15 +104,11 @@ def _summed(system: System, tables: Tables, lengths: jax.Array) -> tuple[jax.Arr
     return jnp.where(has_several(sums), -jnp.inf, value), uses
 
 
-def _forward(system: System, tables: Tables, lengths: jax.Array) -> tuple[jax.Array, Tables]:
-    return _summed(system, tables, lengths)
-
-
 def _backward(system: System, uses: Tables, cotangent: jax.Array) -> tuple[Tables, None]:
-    return {name: table * _rows(cotangent, table) for name, table in uses.items()}, None
+    return {name: (table.T * cotangent).T for name, table in uses.items()}, None
 
 
-_priced.defvjp(_forward, _backward)
+_priced.defvjp(_summed, _backward)
 
 
 def _rising(tables: Tables, found: Callable[[jax.Array], T], is_low: Callable[[T], jax.Array]) -> T:
@@ -133,7 +129,3 @@ def _rising(tables: Tables, found: Callable[[jax.Array], T], is_low: Callable[[T
 def _has_one(heads: jax.Array, lengths: jax.Array) -> jax.Array:
     """Whether one word depends on the root: `[.., B]` from `[.., B, n]`."""
     return ((heads == 0) & (jnp.arange(heads.shape[-1]) < lengths[:, None])).sum(-1) == 1
-
-
-def _rows(values: jax.Array, table: jax.Array) -> jax.Array:
-    return values.reshape(-1, *[1] * (table.ndim - 1))

@@ -62,6 +62,11 @@ class Predictions:
     confidences: list[Confidence] = field(default_factory=list)
     tags: list[Tags] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence]) -> "Predictions":
+        """The trees that sentences have."""
+        return cls([sentence.heads for sentence in sentences], [sentence.deprels for sentence in sentences])
+
 
 class Predictor:
     """Reads sentences, and scores, decodes and labels batches of trees; counts the seconds of each.
@@ -87,9 +92,8 @@ class Predictor:
         def score(parameters: Any, states: jax.Array, lengths: jax.Array) -> Any:
             return select(merge(parameters).scorer(states, lengths))
 
-        def label(parameters: Any, states: jax.Array, heads: jax.Array) -> tuple[jax.Array, jax.Array]:
-            probabilities = jax.nn.softmax(merge(parameters).labeler(states, heads))
-            return jnp.argmax(probabilities, axis=-1), jnp.max(probabilities, axis=-1)
+        def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
+            return jax.nn.softmax(merge(parameters).labeler(states, heads))
 
         def tag(parameters: Any, tag_states: jax.Array) -> list[jax.Array]:
             scores = merge(parameters).tag_scorer(tag_states[:, 1:-1])
@@ -115,17 +119,15 @@ class Predictor:
             scores, known = self.score(parameters, states, batch.lengths), batch.heads if decoding.known else None
             tags = self._tags(batch, self.tag(parameters, reading.tag_states(batch))) if decoding.tags else {}
             for decoded in self.decoder(scores, batch.lengths, decoding, known):
-                for place, tree in self._trees(batch, decoded, *self.label(parameters, states, decoded.heads)):
+                for place, tree in self._trees(batch, decoded, self.label(parameters, states, decoded.heads)):
                     found[place].append(tree._replace(tags=tags.get(place)))
         return found
 
-    def _trees(
-        self, batch: TreeBatch, decoded: Decoded, labels: jax.Array, probabilities: jax.Array
-    ) -> Iterator[tuple[int, Tree]]:
-        """The batch's sentences, by their places, with their trees."""
-        confidences = _confidences(batch, decoded, probabilities)
-        trees = rows(batch, np.asarray(decoded.heads))
-        for (place, heads), (_, relations) in zip(trees, rows(batch, np.asarray(labels)), strict=True):
+    def _trees(self, batch: TreeBatch, decoded: Decoded, labels: jax.Array) -> Iterator[tuple[int, Tree]]:
+        """The batch's sentences, by their places, with their trees; `labels` are probabilities of relations."""
+        probabilities, trees = np.asarray(labels), rows(batch, np.asarray(decoded.heads))
+        confidences = _confidences(batch, decoded, probabilities.max(-1))
+        for (place, heads), (_, relations) in zip(trees, rows(batch, probabilities.argmax(-1)), strict=True):
             yield place, Tree(heads, self.vocabulary.relations(heads, relations), confidences.get(place))
 
     def _tags(self, batch: TreeBatch, numbers: Sequence[jax.Array]) -> dict[int, Tags]:
@@ -157,10 +159,10 @@ class Predictor:
         return sum(program.spent for program in self.decoder.programs)
 
 
-def _confidences(batch: TreeBatch, decoded: Decoded, probabilities: jax.Array) -> dict[int, Confidence]:
+def _confidences(batch: TreeBatch, decoded: Decoded, relations: NDArray[np.float32]) -> dict[int, Confidence]:
     """Those of a batch, by the sentence's place; none where they were not asked for."""
     if decoded.arcs is None or decoded.trees is None:
         return {}
-    tables = decoded.arcs, decoded.trees[:, None], probabilities
-    arcs, trees, relations = (dict(rows(batch, np.asarray(table))) for table in tables)
-    return {place: Confidence(arcs[place], float(trees[place][0]), relations[place]) for place in arcs}
+    tables = decoded.arcs, decoded.trees[:, None], relations
+    arcs, trees, labels = (dict(rows(batch, np.asarray(table))) for table in tables)
+    return {place: Confidence(arcs[place], float(trees[place][0]), labels[place]) for place in arcs}

@@ -84,7 +84,13 @@ def algorithm_of(config: Config) -> Algorithm:
 def check(config: Config, decoding: Decoding) -> None:
     """Raise ValueError for what does not go together: see `algorithm_of`, and `Algorithm.check`."""
     algorithm_of(config).check(decoding)
-    _check_members(config, decoding)
+    if config.members > 1 and config.pseudo_projective:
+        raise ValueError("--members with --pseudo-projective: relations that stand for arcs cannot be summed")
+    if config.members > 1 and decoding != Decoding():
+        raise ValueError(
+            "--members takes the tree with the most heads to be expected by all of them: leave --decode, --confidence "
+            "and --beam out (a member's own run can be asked for them)"
+        )
     if decoding.k_best < 1:
         raise ValueError(f"--k-best {decoding.k_best}: there is at least 1 tree to ask for")
     if decoding.decoder == "mbr" and decoding.k_best > 1:
@@ -96,16 +102,6 @@ def check(config: Config, decoding: Decoding) -> None:
         raise ValueError(
             f"{' and '.join(asked)} with --pseudo-projective: such parsers know projective trees, not those that their "
             "relations stand for; leave it out"
-        )
-
-
-def _check_members(config: Config, decoding: Decoding) -> None:
-    if config.members > 1 and config.pseudo_projective:
-        raise ValueError("--members with --pseudo-projective: relations that stand for arcs cannot be summed")
-    if config.members > 1 and decoding != Decoding():
-        raise ValueError(
-            "--members takes the tree with the most heads to be expected by all of them: leave --decode, --confidence "
-            "and --beam out (a member's own run can be asked for them)"
         )
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from flax import nnx
 from safetensors.numpy import load, save
 
 from structdep_parser.arrays import filled
-from structdep_parser.config import Config
+from structdep_parser.config import Config, member_folders
 from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.files import write_whole
@@ -116,6 +116,18 @@ class TrainedModel:
         if "sha256" not in values:  # only then may the description be that of other weights
             filled(model._abstract[1], model.arrays, folder / WEIGHTS)
         return model
+
+
+def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
+    """The models in these folders, or of these runs; of a run of several members, theirs.
+
+    Raises:
+        ValueError: one is given twice.
+    """
+    places = [place for folder in folders for place in member_folders(folder) or [folder]]
+    if twice := next((place for number, place in enumerate(places) if place in places[:number]), None):
+        raise ValueError(f"{twice} is given twice: models that parse together count once each")
+    return {str(place): TrainedModel.load(place) for place in places}
 
 
 IRRELEVANT = "seed epochs learning_rate warm_up graft words_per_batch max_shapes members lang treebank init_from"

@@ -1,6 +1,6 @@
-"""Parsing whatever comes with a trained model: sentences of any length, with or without known heads."""
+"""Parsing whatever comes, with one trained model or several: sentences of any length, with or without known heads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,12 +12,14 @@ from structdep_parser.data.shapes import ladder
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.chart_decoding import ChartDecoder, WiderDecoder
 from structdep_parser.parsers.decoding import Decoder, Decoding
+from structdep_parser.parsers.ensemble import Ensemble
 from structdep_parser.parsers.prediction import Predictor, Tree
 from structdep_parser.parsers.registry import check
 from structdep_parser.parsers.trained_model import TrainedModel
 
 GIB = 2**30
-BEST = Decoding()
+BEST, SUMS = Decoding(), Decoding("mbr")
+"""What one model does, and what several do that parse together: their marginals take more room than a best tree."""
 Warn = Callable[[str], None]
 
 
@@ -76,13 +78,17 @@ class TrainedParser:
         """The trees of the sentences at these places; those outside the class where known heads ask for them."""
         if stage is None or not places:
             return []
-        found = dict(zip(places, stage.usual([sentences[place] for place in places], decoding), strict=True))
+
+        def trees_of(predictor: Predictor, places: Sequence[int]) -> dict[int, list[Tree]]:
+            found = predictor.trees(self.model.arrays, [sentences[place] for place in places], decoding)
+            whole = ([tree for tree in trees if np.all(tree.heads >= 0)] for trees in found)
+            return dict(zip(places, whole, strict=True))
+
+        found = trees_of(stage.usual, places)
         if outside := [place for place, trees in found.items() if not trees]:
-            for place, trees in zip(
-                outside, stage.wider([sentences[place] for place in outside], decoding), strict=True
-            ):
-                found[place] = trees
-                if trees:
+            found |= trees_of(stage.wider, outside)
+            for place in outside:
+                if found[place]:
                     self.warn(
                         f"{sentences[place].where}: {self.model.config.parser} has no tree with these heads: "
                         "parsed by all trees, with the probabilities of its arcs for scores"
@@ -99,30 +105,63 @@ class TrainedParser:
         return tree._replace(deprels=tuple(own if head >= 0 and own != "_" else new for head, own, new in given))
 
 
+class JointParser:
+    """Trees with the most heads to be expected, in the mean over several models: see `Ensemble`.
+
+    Args:
+        models: what parses, by name.
+        memory: bytes that finding the trees of a batch may take in any model: sentences that would take more are left
+            to the first, as it parses such sentences alone.
+        warn: is told where that is so.
+
+    Raises:
+        ValueError: models that cannot be summed.
+    """
+
+    def __init__(self, models: Mapping[str, TrainedModel], memory: float, warn: Warn) -> None:
+        self.memory, self.warn = memory, warn
+        self.alone = [TrainedParser(model, memory, warn) for model in models.values()]
+        self.ensemble = Ensemble.of(models, ["marginals"])
+
+    def __call__(self, sentences: Sequence[Sentence], decoding: Decoding = BEST) -> list[list[Tree]]:
+        """The tree of each sentence; ValueError where more than trees is asked for."""
+        if decoding != BEST:
+            options = ", ".join([*decoding.of_charts, *["--beam"] * (decoding.beam != 1), *["--tags"] * decoding.tags])
+            raise ValueError(
+                f"{len(self.alone)} models at once give one tree each sentence, and no {options}: give one model"
+            )
+        found: list[list[Tree]] = [[] for _ in sentences]
+        usual = []
+        for place, sentence in enumerate(sentences):
+            if all(trained_parser.need(sentence, SUMS) <= self.memory for trained_parser in self.alone):
+                usual.append(place)
+            else:
+                self.warn(
+                    f"{sentence.where} has {len(sentence)} words, too many for all models at once: "
+                    "parsed by the first alone (more: --memory)"
+                )
+                (found[place],) = self.alone[0]([sentence])
+        if usual:
+            made = self.ensemble([sentences[place] for place in usual])
+            for place, heads, deprels in zip(usual, made.heads, made.deprels, strict=True):
+                found[place] = [Tree(heads, deprels)]
+        return found
+
+
 class Stage:
     """One way of finding trees, with the way out where it has none."""
 
     def __init__(self, model: TrainedModel, decoder: Decoder, name: str, tables: frozenset[str] | None = None) -> None:
         self.model, self.decoder, self.name, self.tables = model, decoder, name, tables
 
-    def usual(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        """Trees of the decoder's class; none where it has none with the known heads."""
-        return self._trees(self._usual, sentences, decoding)
-
-    def wider(self, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        """Trees of any class."""
-        return self._trees(self._wider, sentences, decoding)
-
-    def _trees(self, predictor: Predictor, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
-        found = predictor.trees(self.model.arrays, sentences, decoding)
-        return [[tree for tree in trees if np.all(tree.heads >= 0)] for trees in found]
-
     @cached_property
-    def _usual(self) -> Predictor:
+    def usual(self) -> Predictor:
+        """Finds trees of the decoder's class; none where it has none with the known heads."""
         return self._predictor(self.decoder, self.name)
 
     @cached_property
-    def _wider(self) -> Predictor:
+    def wider(self) -> Predictor:
+        """Finds trees of any class."""
         assert isinstance(self.decoder, ChartDecoder)
         return self._predictor(WiderDecoder(self.decoder), f"{self.name} wider")
 

@@ -1,6 +1,5 @@
 """One experiment from treebank to report: train, resuming what is there, evaluate, predict."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 from flax import nnx
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from structdep_parser.arrays import named
 from structdep_parser.config import Config
@@ -29,6 +27,8 @@ from structdep_parser.parsers.reading import Reader
 from structdep_parser.parsers.registry import algorithm_of, check
 from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
 from structdep_parser.training.devices import Devices, agreed
+from structdep_parser.training.loggers import Logger
+from structdep_parser.training.progress import Progress
 from structdep_parser.training.run_treebank import keep_files
 from structdep_parser.training.runs import Run
 from structdep_parser.training.step import State
@@ -73,44 +73,41 @@ class Experiment:
     def _trees(self) -> list[np.ndarray]:
         trees = self.run.trees()
         if trees is None:
-            with self.console.status("finding the nearest trees of the parser's class"):
-                trees = self.parser.trees(self.corpus.splits["train"], self.corpus.vocabulary)
+            self.console.print("finding the nearest trees of the parser's class")
+            trees = self.parser.trees(self.corpus.splits["train"], self.corpus.vocabulary)
             self.run.keep_trees(trees)
         return trees
 
-    def train(self, minutes: float | None = None) -> None:
+    def train(self, minutes: float | None = None, logger: Logger | None = None) -> None:
         """Train until the last epoch, or until `minutes` have passed in this call; what is saved is not done again.
 
-        Other processes that share the training have to `follow` meanwhile. Raises ValueError where another process
-        trains in the same folder.
+        Other processes that share the training have to `train_as_worker` meanwhile. The logger is told each epoch, and
+        is finished at the end. Raises ValueError where another process trains in the same folder.
         """
-        with self.run.alone():
-            self._train(minutes)
+        try:
+            with self.run.alone():
+                self._train(minutes, logger)
+        finally:
+            if logger:
+                logger.finish()
 
-    def _train(self, minutes: float | None) -> None:
+    def _train(self, minutes: float | None, logger: Logger | None) -> None:
         done, first = self.run.last(self.trainer.start())
         agreed((done, first))
         before = self.run.log()[-1]["minutes"] if done else 0.0
-        start = time.perf_counter()
-        with self._progress() as progress:
-            bar = progress.add_task("")
-
-            def advance(step: int, steps: int, loss: float) -> None:
-                progress.update(bar, completed=step, total=steps, description=f"loss {loss:.3f}")
-
-            for epoch, state, result in epochs(self.trainer, first, done, advance):
-                spent = (time.perf_counter() - start) / 60
-                self._evaluate(epoch, state, result, before + spent, progress)
-                if agreed(minutes is not None and spent >= minutes):
+        with Progress(self.console, done + 1, self.config.epochs, before) as progress:
+            for epoch, state, result in epochs(self.trainer, first, done, progress.show):
+                spent = progress.minutes
+                entry = self._evaluate(epoch, state, result, progress)
+                if logger:
+                    logger.log({"epoch": epoch, **entry}, entry["step"])
+                if agreed(minutes is not None and spent - before >= minutes):
                     break
 
-    def _progress(self) -> Progress:
-        texts = ("{task.completed}/{task.total} batches", "{task.description}")
-        done, description = (TextColumn(text, markup=False) for text in texts)
-        return Progress(done, BarColumn(), description, TimeElapsedColumn(), console=self.console, transient=True)
-
-    def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
-        sentences = self.corpus.splits["dev"]
+    def _evaluate(self, epoch: int, state: State, result: Epoch, progress: Progress) -> dict[str, Any]:
+        """Parse dev, save the state, and tell the figures."""
+        sentences, minutes = self.corpus.splits["dev"], progress.minutes
+        progress.say(epoch, "parsing dev")
         dev = evaluate(sentences, self._parse(state, sentences))
         entry: dict[str, Any] = {
             "step": int(state.step),
@@ -123,8 +120,8 @@ class Experiment:
         self.run.save(epoch, state, entry)
         speed = f"{entry['sentences_per_second']:6.0f} sentences/s"
         scores = f"loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
-        line = f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {speed}  {scores}"
-        progress.console.print(line)
+        self.console.print(progress.line(epoch, f"{speed}  {scores}"))
+        return entry
 
     def report(self, decoding: Decoding | None = None) -> Report:
         """Parse dev and test with the best checkpoint; write the model, the trees, report.md, .json and .html.

@@ -4,7 +4,7 @@ A report alone tells little: after --minutes, or in a run that goes on, it is of
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isclose
@@ -48,6 +48,16 @@ def results_in(folder: Path) -> dict[Config, Row]:
             with _report(path) as report:
                 found[config] = _row(config, report)
     return found
+
+
+def with_treebanks(rows: Sequence[Row]) -> list[Row]:
+    """Runs of a language on several treebanks, such as versions of one, are told apart by what has changed."""
+    treebanks: dict[str, set[str]] = {}
+    for row in rows:
+        treebanks.setdefault(row["lang"], set()).add(row["treebank"])
+    several = {lang for lang, found in treebanks.items() if len(found) > 1}
+    named = ({**row, "changes": f"{row['changes']}, treebank: {row['treebank']}"} for row in rows)
+    return [own if row["lang"] in several else row for row, own in zip(rows, named, strict=True)]
 
 
 @contextmanager

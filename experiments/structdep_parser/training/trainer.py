@@ -21,10 +21,11 @@ from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.registry import Algorithm, Targets
 from structdep_parser.parsers.trained_model import identity
 from structdep_parser.training.devices import Devices
+from structdep_parser.training.progress import Done
 from structdep_parser.training.step import Schedule, State, Step
 
-Advance = Callable[[int, int, float], None]
-"""Told after each step: how many of the epoch's steps are done, out of how many, and the loss so far."""
+Advance = Callable[[Done], None]
+"""Told after each step what is done of the epoch."""
 
 Material = tuple[list[Batch], Targets]
 """The batches of an epoch, and what they train for."""
@@ -83,11 +84,12 @@ class Trainer:
         """
         start, compiled = time.perf_counter(), self.compiling
         (first, *others), targets = material
+        words = np.cumsum([batch.words for batch in (first, *others)]).tolist()
         losses: list[float] = []
 
         def finish(loss: jax.Array) -> None:
             losses.append(float(loss))
-            advance(len(losses), 1 + len(others), float(np.mean(losses)))
+            advance(Done(number, words[len(losses) - 1], words[-1], float(np.mean(losses))))
 
         state, sent = self.advance(state, first, targets)
         for batch in others:

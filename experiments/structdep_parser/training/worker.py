@@ -20,6 +20,6 @@ def train_as_worker(config: Config, treebank: Treebank, devices: Devices) -> Non
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(config, corpus, parser, trees, devices)
     done, first = agreed((0, trainer.start()))
-    for _ in epochs(trainer, first, int(done), lambda step, steps, loss: None):
+    for _ in epochs(trainer, first, int(done), lambda done: None):
         if agreed(False):
             break
