@@ -118,7 +118,7 @@ class TreeDistribution:
         return self._labelled(self._best(self.tables()), queries.best_labels)
 
     def marginals(self) -> Any:
-        """The probability that a tree contains each scored part, such as an arc: shaped as the scores, by name if they are."""
+        """The probability that a tree contains each scored part, such as an arc: in the shape of the scores."""
         semiring = self._graded(LogSum())
         return queries.marginals(self.system, self.scores, self.lengths, self.constraints, semiring)
 

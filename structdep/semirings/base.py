@@ -136,7 +136,7 @@ class Semiring:
         return jax.tree.map(lambda zero: jnp.full(shape, zero, dtype), self.zero)
 
     def zero_of(self, value: Value) -> Any:
-        """The zero with the structure of `value`: values may have fewer arrays than `zero`, such as lists of the k best."""
+        """The zero with the structure of `value`, which may have fewer arrays than `zero`: lists of the k best have."""
         return self.zero
 
     def ones(self, shape: Sequence[int], dtype: Any) -> Value:

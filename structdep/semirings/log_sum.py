@@ -18,7 +18,7 @@ from structdep.semirings.reductions import total
 @final
 @semiring
 class LogSum(Semiring):
-    """The log-partition: log Σ exp(score) over derivations. Its gradient is the expected count of each score, the marginals.
+    """The log-partition: log Σ exp(score) over derivations. Its gradient is the marginals.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

@@ -42,8 +42,8 @@ class Engine:
             return f"no support for the {request.query.value} in {semiring.__name__}"
         if not is_possible(request.system, frozenset(request.scores)):
             return (
-                f"the system exceeds a limit: {MOST_POSITIONS} positions in an item or a score, {MOST_FACTORS} factors in "
-                f"a product, {MOST_SUMMED} summed positions in a rule"
+                f"the system exceeds a limit: {MOST_POSITIONS} positions in an item or a score, {MOST_FACTORS} factors "
+                f"in a product, {MOST_SUMMED} summed positions in a rule"
             )
         if why := library.why_not():
             library.warn()

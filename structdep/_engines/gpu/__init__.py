@@ -55,8 +55,8 @@ class Engine:
             return "the goal follows from axioms alone: there is no chart to fill"
         if not made.is_boxed:
             return (
-                "the kernels cannot index a position in its rules: one that a score names twice, one that is shifted too "
-                "far, or one outside a span that no other item bounds"
+                "the kernels cannot index a position in its rules: one that a score names twice, one that is shifted "
+                "too far, or one outside a span that no other item bounds"
             )
         if platform == "cuda" and request.engine is None:
             return _lacking()
