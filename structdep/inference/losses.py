@@ -21,6 +21,8 @@ from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
 from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
 
+__all__ = ["hinge", "nll", "risk", "softmax_margin"]
+
 
 def hinge(
     system: System,
