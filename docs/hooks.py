@@ -87,7 +87,8 @@ def reference(module: str, path: str) -> Iterator[str]:
     within = path.removeprefix("experiments/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for name in public(tree):
         if f"{module}.{name}" not in MODULES:
-            yield f"::: {within}.{name}\n"
+            is_hidden = (ROOT / path).with_name(f"{name}.py").exists()  # by the module of its name
+            yield f"::: {within}.{name}.{name}\n" if is_hidden else f"::: {within}.{name}\n"
 
 
 def public(tree: ast.Module) -> list[str]:

@@ -1,8 +1,8 @@
 """Differentiable structured prediction of dependency trees, projective or with crossing arcs, in JAX.
 
 Queries are functions of a system and of scores: `argmax`, `inside`, `marginals`, `sample`, `losses`, and the methods of
-`TreeDistribution`. A system is a class of trees, from `charts` or `spanning`, or a `DeductionSystem` of your own. Scores
-of arcs are `[*batch, n+1, n+1]`, indexed by head and dependent; row 0 is the root. The semiring selects what `inside`
+`TreeDistribution`. A system is a class of trees, from `charts` or `spanning`, or a `DeductionSystem` of your own. Arc
+scores are `[*batch, n+1, n+1]`, indexed by head and dependent; row 0 is the root. The semiring selects what `inside`
 computes: the best score, the log-partition, the k best scores, entropies, and others.
 
 Example:

@@ -102,7 +102,7 @@ def describe(
         platform: "cpu", "cuda", "rocm" or "tpu"; default: the platform of JAX's default device.
 
     Returns:
-        Text: a title, and a line for each query.
+        A title, and a line for each query.
 
     Raises:
         TypeError: `system` is no class of trees, or `semiring` is no semiring.
