@@ -75,7 +75,7 @@ def _lacking() -> str:
     try:
         capability = str(jax.local_devices(backend="cuda")[0].compute_capability)
     except RuntimeError:
-        return "this host has no GPU that tells whether it runs Triton kernels"
+        return "the compute capability of this host's GPU is unknown"
     return "" if float(capability) >= 8 else f"Triton kernels need compute capability 8.0, the GPU has {capability}"
 
 
