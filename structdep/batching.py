@@ -169,9 +169,9 @@ def padded_work(lengths: ArrayLike, shapes: Sequence[Shape], growth: float = 3.0
 def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callable[..., Any]:
     """Divide the batch of a function's arguments equally among devices, and compile the function.
 
-    Each device computes its own sentences; devices exchange nothing and do not wait for each other. The CPU engine uses
-    the threads of one CPU device by itself and gains nothing. XLA gains on CPUs if each core is a device:
-    `jax.config.update("jax_num_cpu_devices", 4)`, before anything is computed.
+    Each device computes its own sentences; devices exchange nothing and do not wait for each other. On CPUs,
+    the compiled C++ uses several threads within one device and needs no more devices. Charts that XLA fills take less
+    time if each core is a device: `jax.config.update("jax_num_cpu_devices", 4)`, before anything is computed.
 
     Args:
         function: takes and returns arrays, or pytrees of arrays, whose first axis is the batch. A key that the function
