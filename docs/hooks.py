@@ -10,12 +10,15 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import griffe
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+import structdep
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -28,25 +31,26 @@ PAGES = {
 PAGES |= {f"benchmarks/results/{path.name}": f"results/{path.name}" for path in ROOT.glob("benchmarks/results/*.md")}
 SOURCES = {page: source for source, page in PAGES.items()}
 
-API = {
-    "structdep": "structdep/__init__.py",
-    "structdep.charts": "structdep/charts/__init__.py",
-    "structdep.spanning": "structdep/spanning/__init__.py",
-    "structdep.greedy": "structdep/greedy/__init__.py",
-    "structdep.losses": "structdep/inference/losses.py",
-    "structdep.relaxations": "structdep/relaxations/__init__.py",
-    "structdep.semirings": "structdep/semirings/__init__.py",
+
+def modules(name: str, module: ModuleType) -> Iterator[tuple[str, str]]:
+    """A module and its file, then the modules that its `__all__` names, by each of their names."""
+    yield name, Path(str(module.__file__)).relative_to(ROOT).as_posix()
+    for member in getattr(module, "__all__", ()):
+        if isinstance(value := getattr(module, member), ModuleType):
+            yield from modules(f"{name}.{member}", value)
+
+
+MODULES = dict(modules("structdep", structdep)) | {
     "structdep.deduction": "structdep/deduction/__init__.py",
-    "structdep.transitions": "structdep/transitions/__init__.py",
-    "structdep.trees": "structdep/trees/__init__.py",
-    "structdep.conversions": "structdep/trees/conversions.py",
-    "structdep.pseudo_projective": "structdep/trees/pseudo_projective.py",
-    "structdep.batching": "structdep/batching.py",
-    "structdep.testing": "structdep/testing.py",
     "structdep.torch": "structdep/torch.py",
     "structdep_parser": "experiments/structdep_parser/__init__.py",
 }
-"""Public modules, and their files."""
+"""Public modules, by all their names, and their files."""
+API: dict[str, str] = {}
+"""Modules that have a page: each file by its first name."""
+for name, path in MODULES.items():
+    if path not in API.values():
+        API[name] = path
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -82,8 +86,9 @@ def reference(module: str, path: str) -> Iterator[str]:
     yield (ast.get_docstring(tree) or "").split("\n\nExample")[0] + "\n"
     within = path.removeprefix("experiments/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for name in public(tree):
-        if f"structdep.{name}" not in API:
-            yield f"::: {within}.{name}\n"
+        if f"{module}.{name}" not in MODULES:
+            is_hidden = (ROOT / path).with_name(f"{name}.py").exists()  # by the module of its name
+            yield f"::: {within}.{name}.{name}\n" if is_hidden else f"::: {within}.{name}\n"
 
 
 def public(tree: ast.Module) -> list[str]:

@@ -1,4 +1,16 @@
-"""Differentiable structured prediction of dependency trees: deduction systems, run as charts over semirings, in JAX."""
+"""Differentiable structured prediction of dependency trees, projective or with crossing arcs, in JAX.
+
+Queries are functions of a system and of scores: `argmax`, `inside`, `marginals`, `sample`, `losses`, and the methods of
+`TreeDistribution`. A system is a class of trees, from `charts` or `spanning`, or a `DeductionSystem` of your own. Arc
+scores are `[*batch, n+1, n+1]`, indexed by head and dependent; row 0 is the root. The semiring selects what `inside`
+computes: the best score, the log-partition, the k best scores, entropies, and others.
+
+Example:
+    >>> import jax.numpy as jnp, structdep as sd
+    >>> scores = jnp.zeros((4, 4)).at[2, 1].set(1.0).at[0, 2].set(1.0).at[2, 3].set(1.0)
+    >>> sd.argmax(sd.charts.eisner(), scores)
+    Array([2, 0, 2], dtype=int32)
+"""
 
 from structdep import batching, charts, greedy, relaxations, semirings, spanning, testing, transitions, trees
 from structdep._engines.choice import describe, use_engine

@@ -1,7 +1,8 @@
-"""Sentences in batches of few shapes, with as little work for padding as can be.
+"""Batches of sentences of similar lengths, in few shapes, and their division among devices.
 
-What is compiled is compiled for a shape, so sentences are padded to few of them; what is padded costs time, for charts
-with the third or fourth power of its length.
+XLA compiles once per array shape, so sentences are padded to few lengths. Padding costs time: the time of a chart grows
+with the third or fourth power of the padded length. `plan` finds the shapes of the least work, `batches` assigns
+sentences to them, and `on_devices` computes a batch on several devices.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """What a batch has room for: so many words a sentence, so many sentences."""
+    """The shape of a batch.
+
+    Args:
+        words: the padded length, the number of words of the longest sentence that fits.
+        sentences: the number of rows of the batch.
+
+    Example:
+        >>> Shape(words=9, sentences=4)
+        Shape(words=9, sentences=4)
+    """
 
     words: int
     sentences: int
@@ -38,25 +48,31 @@ def plan(
     multiple: int = 1,
     devices: int = 1,
 ) -> tuple[Shape, ...]:
-    """The shapes in which these sentences take the least work, shortest first.
+    """The shapes of batches in which the given sentences take the least work, shortest first.
 
-    A sentence goes to the shortest shape with room for it, the sentences of a shape to as few batches as the limit
-    allows, all equal; rows that stay empty are work like others. The least Σ sentences · words^growth over all batches,
-    of all choices of at most `max_shapes` lengths, is found by dynamic programming over the distinct lengths.
+    Each sentence goes to the shortest shape that it fits. The sentences of one shape are divided into as few batches as
+    `limit` allows, of equal numbers of rows; an empty row costs as much as any other row. Dynamic programming over the
+    distinct lengths finds the least Σ rows · words^growth over all batches, among all choices of at most `max_shapes`
+    lengths.
 
     Args:
-        lengths: int `[sentences]`, numbers of words.
-        limit: what the sizes of a batch's rows may come to in sum, on each device.
-        size: of a row with room for so many words: their number, where it is not given. For a limit on memory, that of
-            its chart, as in the example.
-        growth: the exponent with which the time of a sentence grows: that of the chart, `3` or `4`.
-        max_shapes: how many times one is willing to compile.
-        multiple: words are multiples of it.
-        devices: so many share each batch, whose sentences are a multiple of it.
+        lengths: int `[sentences]`, the number of words of each sentence.
+        limit: the largest sum of the sizes of the rows of a batch, for each device: a number of words, or of bytes if
+            `size` returns bytes.
+        size: a function from the padded length of a row, in words, to its size; `float`, the default, counts the padded
+            words. `partial(structdep.chart_bytes, system, ["arc"])` returns the bytes of a chart.
+        growth: the time of a sentence grows with this power of its length: 3 or 4 for charts.
+        max_shapes: the largest number of shapes; XLA compiles a program for each.
+        multiple: padded lengths are multiples of this number.
+        devices: the number of devices that divide each batch; the rows of a shape are a multiple of it.
+
+    Returns:
+        One `Shape` for each padded length.
 
     Raises:
         TypeError: lengths that are not integers.
-        ValueError: no sentences, lengths below 0, a sentence beyond the limit, numbers below 1.
+        ValueError: no sentences, lengths below 0, a row that is larger than the limit, or `max_shapes`, `multiple` or
+            `devices` below 1.
 
     Example:
         >>> lengths = [3, 4, 4, 5, 5, 5, 6, 9, 9, 30]
@@ -85,13 +101,23 @@ def plan(
 def batches(
     lengths: ArrayLike, shapes: Sequence[AnyShape], rng: np.random.Generator | int | None = None
 ) -> list[tuple[AnyShape, NDArray[np.intp]]]:
-    """Every sentence in one batch, of the shortest shape with room for it: the shape, and the places of its sentences.
+    """The batches of all sentences: each sentence is in one batch, of the shortest shape that it fits.
 
-    A generator, or a seed, shuffles the sentences of a shape and the batches; without it, all are in order of length.
-    The last batch of a shape may have fewer sentences than it has room for.
+    The last batch of a shape may have fewer sentences than the shape has rows.
+
+    Args:
+        lengths: int `[sentences]`, the number of words of each sentence.
+        shapes: the shapes that `plan` returns, or your own.
+        rng: a generator or a seed, which shuffles the sentences of each shape and the order of the batches. Without it,
+            sentences and batches are in order of length.
+
+    Returns:
+        For each batch, its shape and the numbers of its sentences, int `[at most shape.sentences]`: indices into
+        `lengths`.
 
     Raises:
-        TypeError, ValueError: as by `plan`; a sentence that is longer than all shapes.
+        TypeError: lengths that are not integers.
+        ValueError: no sentences, lengths below 0, or a sentence that is longer than all shapes.
 
     Example:
         >>> for shape, places in batches([3, 9, 4, 4, 5], [Shape(5, 3), Shape(9, 1)]):
@@ -118,7 +144,18 @@ def batches(
 
 
 def padded_work(lengths: ArrayLike, shapes: Sequence[Shape], growth: float = 3.0) -> float:
-    """How many times the work is what it would be without padding.
+    """The work of padded batches, divided by the work of the same sentences without padding.
+
+    Args:
+        lengths: int `[sentences]`, the number of words of each sentence.
+        shapes: the shapes that `plan` returns, or your own.
+        growth: as in `plan`.
+
+    Returns:
+        A factor, 1 or more. All rows of a batch count, also empty ones.
+
+    Raises:
+        TypeError, ValueError: as by `batches`.
 
     Example:
         >>> lengths = [3, 4, 4, 5, 5, 5, 6, 9, 9, 30]
@@ -130,20 +167,23 @@ def padded_work(lengths: ArrayLike, shapes: Sequence[Shape], growth: float = 3.0
 
 
 def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callable[..., Any]:
-    """The function of arrays `[batch, ..]`, compiled so that each device works on an equal part of the batch.
+    """Divide the batch of a function's arguments equally among devices, and compile the function.
 
-    Devices do not wait for each other and send nothing, so that all queries gain, where sentences are looked at one by
-    one, too (`argmax`). The cores of a CPU are devices after `jax.config.update("jax_num_cpu_devices", 4)`, before
-    anything is computed; they are better used so than by the threads of one device.
+    Each device computes its own sentences; devices exchange nothing and do not wait for each other. On CPUs,
+    the compiled C++ uses several threads within one device and needs no more devices. Charts that XLA fills take less
+    time if each core is a device: `jax.config.update("jax_num_cpu_devices", 4)`, before anything is computed.
 
     Args:
-        function: of arrays, or trees of arrays, that all have the batch first, to such. What it draws by one key, it
-            draws on each device: give each sentence a key.
-        mesh: of devices, along all its axes; the one that is set (`jax.set_mesh`), all devices where none is. If its
-            axes are explicit, XLA decides how devices share the work.
+        function: takes and returns arrays, or pytrees of arrays, whose first axis is the batch. A key that the function
+            closes over draws the same numbers on each device: pass one key for each sentence instead.
+        mesh: the devices, along all axes of the mesh. Default: the mesh of `jax.set_mesh`, or all devices if none is
+            set. If its axes have the type `AxisType.Explicit`, XLA decides how the devices divide the work.
+
+    Returns:
+        A jitted function with the same arguments and results as `function`.
 
     Raises:
-        ValueError: a batch that has no equal part for each device.
+        ValueError: when the returned function is called, if the batch is not a multiple of the number of devices.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -170,10 +210,14 @@ def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callab
 
 
 def compiler_options() -> dict[str, Any]:
-    """What to compile with, by the outermost `jax.jit` or by `lower(..).compile(..)`: on CPUs, the widest vectors.
+    """The options of `jax.jit` that make XLA use the widest vectors of CPUs.
 
-    XLA uses half of the vectors of CPUs that have AVX-512, if not told: log-sums and their gradients then take a third
-    longer. Best scores wait for memory, and other CPUs have no wider ones.
+    On CPUs with AVX-512, XLA uses half of each vector by default. With the options, log-partitions and their gradients
+    that XLA computes take 18 to 46 % less time; best scores are limited by memory and take as long. Pass the options to
+    the outermost `jax.jit`, or to `lower(..).compile(..)`.
+
+    Returns:
+        The argument `compiler_options`; empty on other devices than CPUs.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

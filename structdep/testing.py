@@ -1,9 +1,9 @@
-"""A reference interpreter of deduction systems: slow, in pure Python, and independent of the engines.
+"""A reference interpreter of deduction systems: slow, in pure Python, independent of the engines.
 
-It follows the definition in `DeductionSystem`. `forest` lists every step that a system allows over n words. The value
-in a semiring of Python values is one memoized recursion over these steps (`evaluate`); enumeration is the same
-recursion with derivations as the values. Test your own system by `derivations`, and an engine by `value` and
-`expected_uses`.
+It follows the definition in `DeductionSystem`. `forest` lists every step that a system allows over n words: a rule at
+certain nodes. `evaluate` computes the value in a semiring of Python values, by a memoized recursion over these steps;
+enumeration is the same recursion with derivations as values. Test a system of your own by `derivations`, and an engine
+by `value` and `expected_uses`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,19 @@ Scores = ArrayLike | Mapping[str, ArrayLike]
 
 @dataclass(frozen=True)
 class Values(Generic[V]):
-    """A semiring of Python values."""
+    """A semiring of Python values, for `evaluate`.
+
+    Args:
+        zero: the identity of `plus`.
+        one: the identity of `times`.
+        plus: the sum of two values.
+        times: the product of two values.
+
+    Example:
+        >>> from structdep.charts import eisner
+        >>> evaluate(eisner(), 2, MAX, lambda use: 1.0)
+        2.0
+    """
 
     zero: V
     one: V
@@ -64,7 +76,15 @@ DERIVATIONS: Values[Counter[Derivation]] = Values(Counter(), Counter({(): 1}), l
 
 @lru_cache(maxsize=256)
 def forest(system: DeductionSystem, n: int) -> Forest:
-    """All items that can be derived over n words, and how: every rule is applied until nothing new follows."""
+    """All items that can be derived over n words, with the steps that derive them.
+
+    Args:
+        system: a deduction system.
+        n: the number of words.
+
+    Returns:
+        From each item at its nodes, ("I", (0, 2)), to its steps: the premises and the scores of a rule, at their nodes.
+    """
     rules = [(atoms, rule.conclusion) for rule in system.rules for atoms in rule.expand()]
     facts = {cell for axiom in system.axioms for cell in _axiom_cells(axiom, n + system.last)}
     axioms: list[tuple[Cell, Step]] = [(cell, ((), ())) for cell in sorted(facts)]
@@ -139,7 +159,16 @@ def _score_exists(score: Atom, nodes: Nodes, n: int) -> bool:
 
 
 def evaluate(system: DeductionSystem, n: int, semiring: Values[V], score: Callable[[Use], V]) -> V:
-    """The value of the goal: the semiring sum over derivations of the product of their scores' values.
+    """The value of the goal: the semiring sum over derivations of the product of the values of their scores.
+
+    Args:
+        system: a deduction system.
+        n: the number of words.
+        semiring: a semiring of Python values.
+        score: a function from a score at its nodes, such as ("arc", (head, dependent)), to its value.
+
+    Returns:
+        The value; `semiring.zero` if there is no derivation.
 
     Example:
         >>> from structdep.charts import arc_hybrid
@@ -160,7 +189,14 @@ def evaluate(system: DeductionSystem, n: int, semiring: Values[V], score: Callab
 
 
 def derivations(system: DeductionSystem, n: int) -> Counter[Nodes]:
-    """The trees of n words that the system derives, as heads, each with the number of its derivations.
+    """The trees of n words that the system derives, with the number of derivations of each.
+
+    Args:
+        system: a deduction system.
+        n: the number of words.
+
+    Returns:
+        From each tree, as a tuple of heads, to the number of its derivations.
 
     Raises:
         ValueError: a derivation gives some word no head, or several.
@@ -179,9 +215,20 @@ def derivations(system: DeductionSystem, n: int) -> Counter[Nodes]:
 
 
 def value(system: DeductionSystem, n: int, scores: Scores, semiring: Values[float]) -> float:
-    """The value of n words in `MAX` or `LOG`, for scores as `inside` takes them (one sentence; it may be padded).
+    """The value of one sentence in `MAX` or `LOG`, by enumeration.
 
-    Labels have to be joined with arcs before: `scores["arc"] + logsumexp(scores["label"], -1)`, say.
+    Args:
+        system: a deduction system.
+        n: the number of words.
+        scores: arc scores, `[n+1, n+1]`, or a mapping from names to tables, as for `structdep.inside`; they may be
+            padded. Add scores of labels to arcs before: `scores["arc"] + logsumexp(scores["label"], -1)`.
+        semiring: `MAX` or `LOG`.
+
+    Returns:
+        The best score, or the log-partition.
+
+    Raises:
+        ValueError: scores that the system does not declare.
 
     Example:
         >>> from structdep.charts import eisner
@@ -193,7 +240,25 @@ def value(system: DeductionSystem, n: int, scores: Scores, semiring: Values[floa
 
 
 def derivation_scores(system: DeductionSystem, n: int, scores: Scores) -> Iterator[tuple[Derivation, Nodes, float]]:
-    """Every derivation by itself: the scores that it uses, the heads of its tree, and the sum of its scores."""
+    """Every derivation of one sentence.
+
+    Args:
+        system: a deduction system.
+        n: the number of words.
+        scores: as for `value`.
+
+    Yields:
+        The scores that the derivation uses, at their nodes; the heads of its tree; the sum of its scores.
+
+    Raises:
+        ValueError: scores that the system does not declare.
+
+    Example:
+        >>> from structdep.charts import eisner
+        >>> for used, heads, score in derivation_scores(eisner(), 1, np.ones((2, 2))):
+        ...     print(used, heads, score)
+        (('arc', (0, 1)),) (0,) 1.0
+    """
     tables = _tables(system, scores)
     for derivation, times in evaluate(system, n, DERIVATIONS, lambda use: Counter({(use,): 1})).items():
         for _ in range(times):
@@ -201,7 +266,24 @@ def derivation_scores(system: DeductionSystem, n: int, scores: Scores) -> Iterat
 
 
 def expected_uses(system: DeductionSystem, n: int, scores: Scores) -> dict[str, NDArray[np.float64]]:
-    """How often each score is used, on average over derivations with p ∝ exp(score): marginals, by enumeration."""
+    """The expected count of each score under p(derivation) ∝ exp(score), by enumeration: the marginals.
+
+    Args:
+        system: a deduction system.
+        n: the number of words.
+        scores: as for `value`.
+
+    Returns:
+        By name, an array of the shape of the score's table.
+
+    Raises:
+        ValueError: scores that the system does not declare.
+
+    Example:
+        >>> from structdep.charts import eisner
+        >>> expected_uses(eisner(), 2, np.zeros((3, 3)))["arc"].round(2).tolist()
+        [[0.0, 0.67, 0.67], [0.0, 0.0, 0.33], [0.0, 0.33, 0.0]]
+    """
     tables = _tables(system, scores)
     listed = list(derivation_scores(system, n, scores))
     log_z = reduce(LOG.plus, (score for *_, score in listed), LOG.zero)

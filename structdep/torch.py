@@ -1,7 +1,7 @@
-"""PyTorch: charts of every system for tensors, with gradients, without copies.
+"""PyTorch: the queries of structdep for tensors, with gradients.
 
-Tensors and arrays share memory (DLPack). Tensors are on a device that JAX has, too. The functions are those of
-`structdep`, with tensors for arrays: scores `[*batch, n+1, n+1]`, or a dictionary of tables by name.
+Tensors and JAX's arrays share memory (DLPack); small tensors on CPUs are copied, which takes less time. A tensor has to
+be on a device that JAX has, too. Arguments are as in `structdep`, with tensors in place of arrays.
 
 Example: a biaffine model learns by the likelihood of MH_4 trees.
     >>> import structdep as sd, structdep.torch as st, torch
@@ -48,7 +48,22 @@ FEW_BYTES = 1 << 17
 def log_partition(
     system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
 ) -> torch.Tensor:
-    """log Σ exp(score) over all derivations, `[*batch]`; differentiable once. See `structdep.inside`.
+    """The log-partition, log Σ exp(score) over all derivations; see `structdep.inside`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, indexed by head and dependent, or a mapping from names to
+            tables.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        float `[*batch]`, -inf if no tree is allowed; differentiable once.
+
+    Raises:
+        TypeError: scores that are no tensors of floats, or float64 without `jax_enable_x64`; or as by
+            `structdep.inside`.
+        ValueError: as by `structdep.inside`.
 
     Example:
         >>> import structdep as sd, structdep.torch as st, torch
@@ -62,12 +77,43 @@ def log_partition(
 def max_score(
     system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
 ) -> torch.Tensor:
-    """The score of the best derivation, `[*batch]`; its gradient is that derivation. See `structdep.inside`."""
+    """The score of the best derivation; see `structdep.inside`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        float `[*batch]`, -inf if no tree is allowed. The gradient is 1 at the scores that the best derivation uses,
+        else 0.
+
+    Raises:
+        TypeError, ValueError: as by `log_partition`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> st.max_score(sd.charts.eisner(), torch.ones(4, 4))
+        tensor(3.)
+    """
     return _value(_inside(system, _semiring(sd.MaxPlus(), single_root)), scores, lengths)
 
 
 def nll(system: System, scores: Scores, heads: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
-    """Negative log-likelihood of trees `heads`, `[*batch, n]`: `[*batch]`; see `structdep.losses.nll`.
+    """Negative log-likelihood of gold trees; see `structdep.losses.nll`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        heads: the gold trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        float `[*batch]`, in nats; differentiable once.
+
+    Raises:
+        TypeError, ValueError: as by `log_partition`.
 
     Example:
         >>> import structdep as sd, structdep.torch as st, torch
@@ -88,14 +134,45 @@ def hinge(
     lengths: torch.Tensor | None = None,
     weight: float = 1.0,
 ) -> torch.Tensor:
-    """Structured hinge loss of trees `heads`, `[*batch, n]`: `[*batch]`; see `structdep.losses.hinge`."""
+    """Structured hinge loss of gold trees; see `structdep.losses.hinge`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        heads: the gold trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        weight: the cost of each wrong head, in units of the scores.
+
+    Returns:
+        float `[*batch]`, 0 or more; differentiable once.
+
+    Raises:
+        TypeError, ValueError: as by `log_partition`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> st.hinge(sd.charts.eisner(), torch.zeros(3, 3), torch.tensor([0, 1]))
+        tensor(2.)
+    """
     return _value(_hinge(system, weight), scores, lengths, heads)
 
 
 def marginals(
     system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
 ) -> torch.Tensor:
-    """The probability of each arc, `[*batch, n+1, n+1]`; differentiable once. See `structdep.marginals`.
+    """The marginals: the probability of each arc; see `structdep.marginals`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        float `[*batch, n+1, n+1]`, indexed by head and dependent; differentiable once.
+
+    Raises:
+        TypeError, ValueError: as by `log_partition`.
 
     Example:
         >>> import structdep as sd, structdep.torch as st, torch
@@ -113,7 +190,19 @@ def marginals(
 def argmax(
     system: System, scores: Scores, lengths: torch.Tensor | None = None, *, single_root: bool = False
 ) -> torch.Tensor:
-    """The heads of the best tree, int64 `[*batch, n]`; see `structdep.argmax`.
+    """The best tree of each sentence; see `structdep.argmax`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        The head of each word, int64 `[*batch, n]`: 0 is the root, and padding; -1 if no tree is allowed.
+
+    Raises:
+        TypeError, ValueError: as by `log_partition`.
 
     Example:
         >>> import structdep as sd, structdep.torch as st, torch
@@ -134,9 +223,26 @@ def sample(
     *,
     single_root: bool = False,
 ) -> torch.Tensor:
-    """Heads of random trees, int64 `[samples, *batch, n]`, p(derivation) ∝ exp(score); see `structdep.sample`.
+    """Random trees, drawn with p(derivation) ∝ exp(score); see `structdep.sample`.
 
-    The same seed draws the same trees.
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        seed: the same seed draws the same trees.
+        samples: the number of trees of each sentence.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        The head of each word, int64 `[samples, *batch, n]`, as by `argmax`.
+
+    Raises:
+        TypeError, ValueError: as by `log_partition`.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> st.sample(sd.charts.eisner(), torch.zeros(2, 4, 4), seed=0, samples=5).shape
+        torch.Size([5, 2, 3])
     """
     names, tensors = _flat(scores)
     found = _sample(system, single_root, samples)(_tables(names, tensors), _array(_lengths(lengths)), seed)
@@ -146,7 +252,28 @@ def sample(
 def k_best(
     system: System, scores: Scores, k: int, lengths: torch.Tensor | None = None, *, single_root: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The k best trees: heads int64 `[k, *batch, n]`, -1 where there are fewer, and scores `[k, *batch]`."""
+    """The k best trees of each sentence, best first.
+
+    Args:
+        system: an unambiguous system.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
+        k: the number of trees.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        Heads, int64 `[k, *batch, n]`, and scores, float `[k, *batch]`; -1 and -inf where a sentence has fewer trees.
+
+    Raises:
+        TypeError: as by `log_partition`.
+        ValueError: as by `log_partition`; an ambiguous system, or k below 1.
+
+    Example:
+        >>> import structdep as sd, structdep.torch as st, torch
+        >>> heads, scores = st.k_best(sd.charts.eisner(), torch.arange(9.0).reshape(3, 3), 2)
+        >>> heads.tolist(), scores.tolist()
+        ([[2, 0], [0, 1]], [9.0, 6.0])
+    """
     names, tensors = _flat(scores)
     heads, values = _k_best(system, single_root, k)(_tables(names, tensors), _array(_lengths(lengths)))
     return _tensor(heads).long(), _tensor(values)

@@ -34,7 +34,7 @@ def systems(draw: Draw) -> DeductionSystem:
     kinds = ["P", *draw(st.lists(st.sampled_from("PTX"), max_size=3))]
     with_states = draw(st.booleans())
     items = [
-        Item(f"{kind}{number}", exterior=kind == "X", family=kind if with_states and number else "")
+        Item(f"{kind}{number}", exterior=kind == "X", state_class=kind if with_states and number else "")
         for number, kind in enumerate(kinds)
     ]
     others = draw(st.lists(axioms_of(items), max_size=3, unique=True))

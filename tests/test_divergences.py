@@ -114,7 +114,7 @@ def test_distributions_over_different_trees_are_not_compared() -> None:
         with pytest.raises(ValueError, match="not over the same trees: eisner"):
             projective.cross_entropy(sd.TreeDistribution(system, scores, LENGTHS))
     transitions = sd.TreeDistribution(arc_hybrid_trees(True), {"shift": jnp.zeros((6, N + 2, N + 2))}, LENGTHS)
-    with pytest.raises(ValueError, match="scores \\['shift'\\], which eisner does not know"):
+    with pytest.raises(ValueError, match="scores \\['shift'\\], which eisner does not declare"):
         projective.kl_divergence(transitions)
 
 

@@ -60,8 +60,8 @@ def test_descriptions() -> None:
         *("  value: cpu", "  expected counts: cpu", "  sample: cpu"),
     ]
     best = sd.describe(EISNER, {"arc": SCORES, "label": SCORES[..., None]}, sd.KBest(2), platform="cpu")
-    assert "scores arc, on cpu" in best and "best: xla; not cpu: it does not know the best in KBest" in best
-    assert "not cpu: it is for deduction systems" in sd.describe(sd.spanning.all_trees(), platform="cpu")
+    assert "scores arc, on cpu" in best and "best: xla; not cpu: no support for the best in KBest" in best
+    assert "not cpu: only for deduction systems" in sd.describe(sd.spanning.all_trees(), platform="cpu")
     assert "value: xla" in sd.describe(EISNER, platform="tpu")
 
 

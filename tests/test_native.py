@@ -294,5 +294,6 @@ def test_what_it_does_not_know_is_left_to_xla() -> None:
     )
     assert is_possible(own, frozenset({"arc"})) and not is_possible(sd.charts.mhk(5), frozenset({"arc"}))
     assert not is_possible(factors, frozenset({"arc"}))
-    assert "not cpu: it has room for 3 positions, 8 factors, 7 summed positions" in sd.describe(factors, platform="cpu")
-    assert "not cpu: it does not know the best in KBest" in sd.describe(own, semiring=sd.KBest(2), platform="cpu")
+    limits = "not cpu: the system exceeds a limit: 3 positions in an item or a score, 8 factors in a product, 7 summed"
+    assert limits in sd.describe(factors, platform="cpu")
+    assert "not cpu: no support for the best in KBest" in sd.describe(own, semiring=sd.KBest(2), platform="cpu")

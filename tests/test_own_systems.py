@@ -9,8 +9,8 @@ from structdep.deduction import Atom, DeductionSystem, Item, Rule, Score, arc, e
 
 i, j, k, m, x = indices("i j k m x")
 I, A, E = Item("I"), Item("A"), Item("E")
-V, W = (Item(name, family="state") for name in "VW")
-S, T = (Item(name, family="inner") for name in "ST")
+V, W = (Item(name, state_class="state") for name in "VW")
+S, T = (Item(name, state_class="inner") for name in "ST")
 sibling, other = Score("sibling"), Score("other")
 
 OWN_SCORE = DeductionSystem(
@@ -56,7 +56,7 @@ STATES = DeductionSystem(
     ),
     goal=W[0, n],
 )
-"""Items of one family of which some need others first, at their own width: W needs V, and so does V + W, read by V."""
+"""Items of one state class of which some need others first, at their own width: W needs V, as does V + W, read by V."""
 
 INNER_SUMS = DeductionSystem(
     "inner sums",
@@ -70,7 +70,7 @@ INNER_SUMS = DeductionSystem(
     ),
     goal=A[0, n],
 )
-"""Items of one family whose inner positions are summed before they meet another one."""
+"""Items of one state class whose inner positions are summed before they meet another one."""
 
 
 P, Q, X, G = Item("P"), Item("Q"), Item("X", exterior=True), Item("G")

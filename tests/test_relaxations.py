@@ -302,6 +302,8 @@ def test_what_does_not_fit_is_refused() -> None:
         relaxations.sparsemap(eisner, {"arc": scores})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='noise is "normal" or "gumbel", not \'uniform\''):
         relaxations.perturbed(eisner, scores, KEY, LENGTHS, noise="uniform")
+    with pytest.raises(ValueError, match="samples is 0: write 1 or more"):
+        relaxations.perturbed(eisner, scores, KEY, LENGTHS, samples=0)
     with pytest.raises(ValueError, match="samples is 1: the mean loss of the other samples needs at least 2"):
         relaxations.score_function(eisner, scores, lambda heads: heads.sum(-1), KEY, LENGTHS, samples=1)
     with pytest.raises(ValueError, match=r"heads have shape \(4, 3\), expected \(4, 4\)"):

@@ -15,7 +15,7 @@ from structdep._lowering.plan import plan
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
 
 i, j, k = indices("i j k")
-A, (B, C, D) = Item("A"), (Item(name, family="state") for name in "BCD")
+A, (B, C, D) = Item("A"), (Item(name, state_class="state") for name in "BCD")
 SYSTEM = DeductionSystem(
     "states",
     axioms=(A[i, i + 1],),

@@ -158,6 +158,10 @@ def test_charts_have_the_bytes_that_are_told() -> None:
     made = plan(system, names)
     charts = empty_charts(made, made.layout(9 + system.last), sd.LogSum(), 1, jnp.float32, keep=True)
     assert chart.chart_bytes(system, ["shift"], 9) == sum(one.nbytes for one in charts.values())
+    with pytest.raises(TypeError, match="all_trees has no charts: give a DeductionSystem"):
+        chart.chart_bytes(sd.spanning.all_trees(), ["arc"], 9)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"has no scores \['shifts'\], it declares \['arc', 'la'"):
+        chart.chart_bytes(system, ["shifts"], 9)
 
 
 def test_products_that_overflow_leave_nothing_to_the_next_group(monkeypatch: pytest.MonkeyPatch) -> None:

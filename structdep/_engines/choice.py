@@ -40,7 +40,7 @@ _wanted = jax.make_user_context(os.environ.get(VARIABLE) or None)  # type: ignor
 
 
 def use_engine(name: str | None) -> AbstractContextManager[Any]:
-    """A context in which an engine fills all charts that it can fill; XLA fills the others.
+    """A context in which one engine fills all charts that it can fill; XLA fills the others.
 
     The environment variable `STRUCTDEP_ENGINE` names an engine for the whole process. Functions that `jax.jit` has
     compiled with another engine are compiled again in this context.
@@ -48,6 +48,9 @@ def use_engine(name: str | None) -> AbstractContextManager[Any]:
     Args:
         name: "xla", "cpu" (compiled C++), "gpu" (Pallas kernels; elsewhere than on NVIDIA GPUs, JAX interprets them,
             slowly), or None: the fastest engine of the platform.
+
+    Returns:
+        A context manager.
 
     Raises:
         ValueError: no engine has this name.
@@ -90,16 +93,19 @@ def describe(
     semiring: Semiring | type[Semiring] = MaxPlus,
     platform: str | None = None,
 ) -> str:
-    """Which engine answers each query of a system, and why a faster one does not.
+    """Which engine answers each query of a system, and why a faster engine does not answer it.
 
     Args:
         system: a class of trees.
-        scores: as for `inside`, or the names of the scores alone.
+        scores: scores as for `inside`, or only their names.
         semiring: a class or an instance.
-        platform: "cpu", "cuda", "rocm" or "tpu"; that of JAX's default device where absent.
+        platform: "cpu", "cuda", "rocm" or "tpu"; default: the platform of JAX's default device.
 
     Returns:
-        A line for each query.
+        A title, and a line for each query.
+
+    Raises:
+        TypeError: `system` is no class of trees, or `semiring` is no semiring.
 
     Example:
         >>> import structdep as sd

@@ -117,12 +117,12 @@ def _ordered(
 
 
 def has_states(symbol: Item | Score) -> bool:
-    return bool(getattr(symbol, "family", ""))
+    return bool(getattr(symbol, "state_class", ""))
 
 
 def state_class(symbol: Item | Score) -> str:
     """What items have in common that differ in their state, or the name of an item without states."""
-    return getattr(symbol, "family", "") or symbol.name
+    return getattr(symbol, "state_class", "") or symbol.name
 
 
 def _shape(atom: Atom) -> str:

@@ -33,17 +33,17 @@ class Part:
         (base, *scores), *others = self.options
         if not scores and not others and len(base.positions) == len(self.positions):
             return replace(base, positions=self.positions)
-        return Atom(Item(repr(self.fold()), self.exterior, self.family), self.positions)
+        return Atom(Item(repr(self.fold()), self.exterior, self.state_class), self.positions)
 
     @property
-    def family(self) -> str:
+    def state_class(self) -> str:
         """That of the items that it adds up, if it does nothing else and they have one."""
         whole = self.fold().conclusion.positions
-        families = {
-            base.symbol.family if base.positions == whole and not scores else ""  # type: ignore[union-attr]
+        classes = {
+            base.symbol.state_class if base.positions == whole and not scores else ""  # type: ignore[union-attr]
             for base, *scores in self.options
         }
-        return families.pop() if len(families) == 1 else ""
+        return classes.pop() if len(classes) == 1 else ""
 
     def fold(self) -> Fold:
         kept = tuple(Position(f"k{m}") for m in range(len(self.positions)))
@@ -70,8 +70,8 @@ def absorb(folds: Iterable[Fold]) -> tuple[Fold, ...]:
 
 
 def _derived(conclusion: Atom, terms: tuple[Term, ...], made: Mapping[Item | Score, Fold]) -> Fold:
-    """The fold of a derived item. One of a family is made of what the items are made of that it adds up."""
-    parts = [made[base.symbol] for base, *_ in terms] if conclusion.symbol.family else []  # type: ignore[union-attr]
+    """The fold of a derived item. One of a state class is made of what the items are made of that it adds up."""
+    parts = [made[base.symbol] for base, *_ in terms] if conclusion.symbol.state_class else []  # type: ignore[union-attr]
     if parts and all(part.is_flat for part in parts):
         terms = tuple(term for part in parts for term in part.terms)
         conclusion = replace(parts[0].conclusion, symbol=conclusion.symbol)

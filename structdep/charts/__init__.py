@@ -1,4 +1,13 @@
-"""Deduction systems, one a file."""
+"""Deduction systems for dependency trees: each function returns a `structdep.DeductionSystem`.
+
+Queries such as `structdep.argmax` take a system as their first argument. In all rules, `arc[h, m]` is the score of the
+arc from the head h to the dependent m, node 0 is the root, and n+1 is the sentinel behind the n words.
+
+Example:
+    >>> import jax.numpy as jnp, structdep as sd
+    >>> sd.argmax(sd.charts.mhk(4), jnp.zeros((3, 3)).at[2, 1].set(1.0))
+    Array([2, 0], dtype=int32)
+"""
 
 from structdep.charts.arc_eager import arc_eager
 from structdep.charts.arc_eager_trees import arc_eager_trees

@@ -1,4 +1,4 @@
-"""Arc-eager: projective trees, O(n^3) (Kuhlmann, Gómez-Rodríguez, Satta 2011)."""
+"""Arc-eager: projective trees, O(n^3) (Kuhlmann, Gómez-Rodríguez and Satta 2011)."""
 
 from structdep._once import once
 from structdep.deduction import DeductionSystem, Item, Product, Score, arc, indices, n
@@ -9,11 +9,23 @@ shift, la, ra, reduce = (Score(name, sentinel=True) for name in ("shift", "la", 
 
 @once()
 def arc_eager(transitions: bool = False) -> DeductionSystem:
-    """Projective trees as runs of the arc-eager transition system; item E1, not E0, where the left end has its head.
+    """Projective trees, derived by the transitions of arc-eager; a tree has several derivations.
 
-    A word i is shifted (then a left-arc gives it its head, at the right) or made a right dependent (then it is
-    reduced). `transitions` adds the scores `shift`, `la`, `ra`, `reduce`, all of `[s0, b0]`. A tree has several
-    derivations.
+    Item E0[i,j]: word i has no head yet; item E1[i,j]: it has one. Both go from the configuration in which i is the
+    front of the buffer to the one in which i is the top of the stack and j is the front of the buffer. A rule names the
+    last word i between k and j that leaves the stack. Either i was shifted, and left-arc gives it the head j; or
+    right-arc gave it the head k, and reduce removes it.
+
+    Args:
+        transitions: also read scores of transitions, `[*batch, n+2, n+2]` each, indexed by the top of the stack s0 and
+            the front of the buffer b0: `shift`, `la` (arc b0 → s0), `ra` (arc s0 → b0), `reduce`.
+
+    Returns:
+        A system in time O(n^3) and space O(n^2).
+
+    References:
+        Nivre 2003, An efficient algorithm for projective dependency parsing. Kuhlmann, Gómez-Rodríguez and Satta 2011,
+        Dynamic programming algorithms for transition-based dependency parsers.
 
     Example:
         >>> print(arc_eager())

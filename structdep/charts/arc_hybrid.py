@@ -1,4 +1,4 @@
-"""Arc-hybrid: projective trees, O(n^3) (Kuhlmann, Gómez-Rodríguez, Satta 2011). The same as MH_3."""
+"""Arc-hybrid: projective trees, O(n^3) (Kuhlmann, Gómez-Rodríguez and Satta 2011). The same as MH_3."""
 
 from structdep._once import once
 from structdep.charts.configurations import reduce, reduce_scores, shift
@@ -9,9 +9,23 @@ i, j, k = indices("i j k")
 
 @once()
 def arc_hybrid(transitions: bool = False) -> DeductionSystem:
-    """Projective trees as runs of the arc-hybrid transition system: `[i,j]` goes from (σ, i|β) to (σ|i, j|β').
+    """Projective trees, derived by the transitions of arc-hybrid; a tree has several derivations.
 
-    `transitions` adds the scores `shift`, `la` and `ra`. A tree has several derivations.
+    Item I[i,j] goes from the configuration in which word i is the front of the buffer to the one in which i is the top
+    of the stack and j is the front of the buffer.
+
+    Args:
+        transitions: also read scores of transitions, by the two top words of the stack, s1 and s0, and the front of the
+            buffer, b0. `shift[s0, b0]`; and for each transition t of `la` (arc b0 → s0) and `ra` (arc s1 → s0) three
+            tables, whose scores add up: `t[s0, b0]`, `t:s1[s1, s0]` and `t:full[s1, s0, b0]`, such as `la:s1`. Each
+            table has n+2 positions an axis; absent tables score 0.
+
+    Returns:
+        A system in time O(n^3) and space O(n^2).
+
+    References:
+        Kuhlmann, Gómez-Rodríguez and Satta 2011, Dynamic programming algorithms for transition-based dependency
+        parsers.
 
     Example:
         >>> print(arc_hybrid())
@@ -19,6 +33,8 @@ def arc_hybrid(transitions: bool = False) -> DeductionSystem:
           ⊢  I[i,i+1]
           I[i,k]  I[k,j]  (arc[i,k] ⊕ arc[j,k])  ⊢  I[i,j]
           goal  I[0,n+1]
+        >>> sorted(arc_hybrid(transitions=True).declared)
+        ['arc', 'la', 'la:full', 'la:s1', 'ra', 'ra:full', 'ra:s1', 'shift']
     """
     I = Item("I")
     if not transitions:

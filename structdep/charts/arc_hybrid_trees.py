@@ -10,9 +10,15 @@ i, j, k = indices("i j k")
 
 @once()
 def arc_hybrid_trees(transitions: bool = False) -> DeductionSystem:
-    """The trees of `arc_hybrid`, each with one derivation: in an item P the last arc came from the left end, in Z not.
+    """The trees of `arc_hybrid` (projective), each with one derivation.
 
-    `transitions` adds the scores of `arc_hybrid(transitions=True)`: a tree has one sequence of transitions.
+    The last arc of an item P[i,j] came from its left end i; that of an item Z[i,j] did not.
+
+    Args:
+        transitions: also read the scores of `arc_hybrid(transitions=True)`; a tree has one sequence of transitions.
+
+    Returns:
+        A system in time O(n^3) and space O(n^2).
 
     Example:
         >>> print(arc_hybrid_trees())

@@ -1,4 +1,4 @@
-"""Arc-standard: projective trees, O(n^4) (Kuhlmann, Gómez-Rodríguez, Satta 2011; hook trick: Eisner, Satta 1999)."""
+"""Arc-standard: projective trees, O(n^4) (Kuhlmann, Gómez-Rodríguez and Satta 2011; hooks: Eisner and Satta 1999)."""
 
 from structdep._once import once
 from structdep.charts.configurations import reduce_scores, shift
@@ -9,11 +9,27 @@ i, g, k, h, j = indices("i g k h j")
 
 @once()
 def arc_standard(transitions: bool = False) -> DeductionSystem:
-    """Projective trees as runs of the arc-standard transition system: `[i,h,j]` goes from (σ, i|β) to (σ|h, j|β').
+    """Projective trees, derived by the transitions of arc-standard; a tree has several derivations.
 
-    A part gets its head before it meets the part that holds it: L waits for its head h at the right, R for its head g
-    at the left, so that no rule has five positions. `transitions` adds the scores `shift[s0, b0]`, and for la (s0 → s1)
-    and ra (s1 → s0) `t[s0, b0]` and `t:s1[s1, s0]`. A tree has several derivations.
+    Item I[i,h,j] goes from the configuration in which word i is the front of the buffer to the one in which h is the
+    top of the stack and j is the front of the buffer: h is the head of the words i to j-1. A rule for two such items
+    and their arc would have five positions. Instead, a word gets its head first (the hook trick): L[i:k,h] is an item
+    over i to k-1 whose head is the dependent of the later word h, and R[k:j,g] one whose head is the dependent of the
+    earlier word g.
+
+    Args:
+        transitions: also read scores of transitions, by the two top words of the stack, s1 and s0, and the front of the
+            buffer, b0. `shift[s0, b0]`; and for each transition t of `la` (arc s0 → s1) and `ra` (arc s1 → s0) two
+            tables, whose scores add up: `t[s0, b0]` and `t:s1[s1, s0]`. Each table has n+2 positions an axis; absent
+            tables score 0.
+
+    Returns:
+        A system in time O(n^4) and space O(n^3).
+
+    References:
+        Nivre 2004, Incrementality in deterministic dependency parsing. Kuhlmann, Gómez-Rodríguez and Satta 2011,
+        Dynamic programming algorithms for transition-based dependency parsers. Eisner and Satta 1999, Efficient parsing
+        for bilexical context-free grammars and head automaton grammars (hooks).
 
     Example:
         >>> print(arc_standard())

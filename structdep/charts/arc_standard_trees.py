@@ -10,9 +10,16 @@ i, g, k, h, j = indices("i g k h j")
 
 @once()
 def arc_standard_trees(transitions: bool = False) -> DeductionSystem:
-    """The trees of `arc_standard`, each with one derivation: in an item B the head has no right dependent yet.
+    """The trees of `arc_standard` (projective), each with one derivation.
 
-    `transitions` adds the scores of `arc_standard(transitions=True)`: a tree has one sequence of transitions.
+    Items as in `arc_standard`, and B[i,h,j]: an item I[i,h,j] in which the head h has no right dependents yet. A head
+    takes its left dependents before its right ones.
+
+    Args:
+        transitions: also read the scores of `arc_standard(transitions=True)`; a tree has one sequence of transitions.
+
+    Returns:
+        A system in time O(n^4) and space O(n^3).
 
     Example:
         >>> print(arc_standard_trees())

@@ -52,11 +52,23 @@ K_free, K_right, K_left = K.item("ij"), K.item("ii"), K.item("jj")
 
 @once()
 def crossing_sensitive() -> DeductionSystem:
-    """1-Endpoint-Crossing trees with third-order scores of uncrossed arcs, each derived once, in time O(n^4).
+    """1-Endpoint-Crossing trees with scores of up to three arcs, each with one derivation.
 
-    Scores: `arc[head, dependent]`, of every arc; `crossed` or `uncrossed[head, dependent]`; of uncrossed arcs,
-    `grandparent[head of head, dependent]`, or `top[dependent]` if the head is the root; `sibling[nearest inner sibling,
-    dependent]`, or `first[dependent]` if there is none. All are optional, and absent ones count as zero.
+    An arc with the head h and the dependent m has the score `arc[h, m]`, and `crossed[h, m]` if another arc crosses it,
+    else `uncrossed[h, m]`. An uncrossed arc also has the scores of its neighbours, by m and one other word:
+
+    * `grandparent[g, m]`, where g is the head of h; `top[m]` if h is the root. No score if the arc from g is crossed,
+      or if a crossed arc of h separates it from m.
+    * `sibling[s, m]`, where s is the dependent of h between h and m that is closest to m; `first[m]` if there is none.
+      No score if the arc from h to s is crossed.
+
+    All scores have n+1 positions an axis and are optional; absent ones are 0.
+
+    Returns:
+        A system in time O(n^4) and space O(n^3).
+
+    References:
+        Pitler 2014, A crossing-sensitive third-order factorization for dependency parsing.
 
     Example:
         >>> system = crossing_sensitive()

@@ -11,16 +11,26 @@ i, j, k = indices("i j k")
 
 @once()
 def eisner(single_root: bool = False, siblings: bool = False, grandparents: bool = False) -> DeductionSystem:
-    """Projective trees by half spans: complete C and incomplete I, with the head at the left (→) or at the right (←).
+    """Projective trees by Eisner's half spans, each with one derivation.
+
+    Items I and C are spans whose head is their left end (→) or their right end (←). In the *complete* C, the head has
+    all its dependents on that side; the *incomplete* I has the arc between its two ends.
 
     Args:
         single_root: exactly one word depends on the root.
-        siblings: also score `sibling[h, m, s]`, where s is the next dependent of h between h and its dependent m, or h
-            where m is the first on its side.
-        grandparents: also score `grandparent[g, h, m]`, where g is the head of h, the head of m; g is 0 where h is.
+        siblings: also read `sibling[h, m, s]`, `[*batch, n+1, n+1, n+1]`, one score for each arc h → m: s is the
+            dependent of h between h and m that is closest to m, and s = h if there is none. (`sibling` of
+            `structdep.greedy` differs: it scores every pair of dependents.)
+        grandparents: also read `grandparent[g, h, m]`, `[*batch, n+1, n+1, n+1]`, one score for each arc h → m: g is
+            the head of h, and g = 0 if h is the root.
 
     Returns:
-        A system in time O(n^3), or O(n^4) with grandparents.
+        A system in time O(n^3) and space O(n^2); with grandparents, O(n^4) and O(n^3).
+
+    References:
+        Eisner 1996, Three new probabilistic models for dependency parsing: an exploration. McDonald and Pereira 2006,
+        Online learning of approximate dependency parsing algorithms (siblings). Koo and Collins 2010, Efficient
+        third-order dependency parsers (grandparents, with and without siblings).
 
     Example:
         >>> print(eisner())

@@ -1,4 +1,9 @@
-"""MH_4 with each tree once: reduce early, bracket small, left before right, by a finite state on each item."""
+"""MH_4 with each tree once: arcs as early as possible, smaller joins before larger ones, left before right.
+
+Items I[a,d] have two heads, items N[a,b,d] have three; both have a finite state, which restricts the rules that may use
+them: a class z, p, f or x of I, a `State` of N. Names in braces, such as I{zp}, are sums over states. A rule joins
+adjacent items and adds an arc; where several joins or arcs could come first, the state admits one of them.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +51,16 @@ ARCS = "rp ra rb rd re l lx"
 
 @once()
 def mh4_trees(transitions: bool = False) -> DeductionSystem:
-    """The trees of `mhk(4)`, each with one derivation, in time O(n^4).
+    """The trees of `mhk(4)`, each with one derivation.
 
-    Items I have two heads and a class z, p, f or x. Items N have three, with an arc that crosses over the inner one,
-    and a `State`; names in braces stand for sums. `transitions` adds the scores of `mhk(4, transitions=True)`: a tree
-    has one sequence of transitions.
+    The items are those of `mhk(4)` with finite states, which admit one order of joins and arcs for each tree. Where
+    only arcs have scores, queries for best trees use the rules of `mhk(4)`, which are fewer.
+
+    Args:
+        transitions: also read the scores of `mhk(4, transitions=True)`; a tree has one sequence of transitions.
+
+    Returns:
+        A system in time O(n^4) and space O(n^3).
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

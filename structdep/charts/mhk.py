@@ -1,4 +1,4 @@
-"""MH_k: multi-headed spans, at most k heads each (Gómez-Rodríguez, Carroll, Weir 2011)."""
+"""MH_k: items with at most k heads (Gómez-Rodríguez, Carroll and Weir 2011)."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -20,14 +20,29 @@ REDUCES = {
 
 @once()
 def mhk(k: int, transitions: bool = False) -> DeductionSystem:
-    """Mildly non-projective trees in time O(n^k): an item is a forest with heads h1 < .. < hm, whose yields are h1..hm.
+    """The trees of MH_k, mildly non-projective for k > 3; a tree has several derivations.
 
-    k = 3 gives the projective trees, k = 4 covers 97 to 99 % of the sentences of most treebanks. `transitions` (k = 3
-    and 4) adds the scores of the MH_k transition system: `shift`, and `la`, `ra`, `la'`, `ra'`, `la2`, `ra2`, each with
-    the tables of `reduce_scores`. MH_k derives a tree in several ways: sums over it are about derivations.
+    Item Hm[h1,..,hm], m ≤ k, is a forest over the words from h1 to hm in which exactly the m words h1, .., hm have no
+    head yet. k = 3 gives the projective trees; k = 4 covers 97 to 99 % of the sentences of most treebanks.
+
+    Args:
+        k: the largest number of heads of an item, 3 or more.
+        transitions: also read scores of the transitions of the MH_k parser (k = 3 or 4), by the three top words of the
+            stack, s2, s1 and s0, and the front of the buffer, b0. `shift[s0, b0]`; and for each reduction t three
+            tables, whose scores add up: `t[s0, b0]`, `t:s1[s1, s0]` and `t:full[s1, s0, b0]`, such as `la:s1`. The
+            reductions and their arcs: `la` (b0 → s0) and `ra` (s1 → s0); for k = 4 also `la'` (s0 → s1), `ra'` (s2 →
+            s1), `la2` (b0 → s1) and `ra2` (s2 → s0). Each table has n+2 positions an axis; absent tables score 0.
+
+    Returns:
+        A system in time O(n^k) and space O(n^(k-1)).
 
     Raises:
-        ValueError: k is no whole number from 3 on, or transitions for k > 4.
+        ValueError: k is not a whole number of 3 or more, or `transitions` with k > 4.
+
+    References:
+        Gómez-Rodríguez, Carroll and Weir 2011, Dependency parsing schemata and mildly non-projective dependency
+        parsing. Gómez-Rodríguez, Shi and Lee 2018, Global transition-based non-projective dependency parsing
+        (transitions of MH_4).
 
     Example:
         >>> print(mhk(4))

@@ -40,9 +40,17 @@ WL, WR, WCL, WCC, WCC2, Q = inner("WL WR WCL WCC WCC2 Q")
 
 @once()
 def one_endpoint_crossing() -> DeductionSystem:
-    """1-Endpoint-Crossing trees, each derived once, in time O(n^4). Arcs from the root can cross others, too.
+    """1-Endpoint-Crossing trees, each with one derivation: all arcs that cross an arc share an endpoint.
 
-    They are mildly non-projective: 96 to 100 % of the sentences of treebanks, 97.6 % of those of Gothic.
+    Arcs from the root count as arcs that cross others. The trees are 96 to 100 % of the trees of treebanks, 97.6 % of
+    the training trees of Gothic (UD 2.0). Only arcs have scores; `crossing_sensitive` has the same trees with scores of
+    more than one arc.
+
+    Returns:
+        A system in time O(n^4) and space O(n^3).
+
+    References:
+        Pitler, Kannan and Marcus 2013, Finding optimal 1-endpoint-crossing trees.
 
     Example:
         >>> system = one_endpoint_crossing()

@@ -17,7 +17,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """A node of the sentence: a variable, the root (0) or the sentence length `n`, each plus a constant."""
+    """A node of the sentence in a rule: a variable, the root (0) or the sentence length `n`, plus a constant.
+
+    Args:
+        name: the name of the variable; "n" is the length, "" the root.
+        shift: the constant.
+
+    Example:
+        >>> (i,) = indices("i")
+        >>> i + 1, n + 1, Position("", 0)
+        (i+1, n+1, 0)
+    """
 
     name: str
     shift: int = 0
@@ -35,6 +45,7 @@ class Position:
 
     @property
     def is_variable(self) -> bool:
+        """Whether it is a variable, plus a constant."""
         return self.name not in ("", "n")
 
 
@@ -43,7 +54,19 @@ n = Position("n")
 
 
 def indices(names: str) -> tuple[Position, ...]:
-    """Position variables, from their names: `i, j, k = indices("i j k")`."""
+    """Position variables, from their names.
+
+    Args:
+        names: names, separated by blanks or commas.
+
+    Returns:
+        A variable for each name.
+
+    Example:
+        >>> i, j, k = indices("i j k")
+        >>> i, k + 1
+        (i, k+1)
+    """
     return tuple(Position(name) for name in names.replace(",", " ").split())
 
 
@@ -55,15 +78,29 @@ def _position(value: object) -> Position:
 
 @dataclass(frozen=True)
 class Item:
-    """A kind of item. `item[i, h, j]` spans i..j with h inside; `item[i:j, x]`, if `exterior`, names x outside of it.
+    """A kind of partial result of a deduction system.
 
-    Such a position is left or right of the span, or one of its ends. Items of one `family` differ in a state that their
-    names tell: they are computed side by side.
+    `item[i, h, j]` is an item at its positions, the nodes i ≤ h ≤ j: it spans i to j, and h is a node inside. With
+    `exterior`, `item[i:j, x]` spans i to j and also names a node x outside: left or right of the span, or one of its
+    ends.
+
+    Args:
+        name: the name in rules and messages.
+        exterior: whether the last position is outside of the span.
+        state_class: a name that items of one kind share if they differ only in a state, as N0 and N1 do. It changes no
+            result. Items of one state class are stored in one array and computed together, in fewer, larger operations.
+
+    Example:
+        >>> i, k, j, x = indices("i k j x")
+        >>> Item("I")[i, k] * Item("I")[k, j] >> Item("I")[i, j]
+        I[i,k]  I[k,j]  ⊢  I[i,j]
+        >>> Item("L", exterior=True)[i:j, x]
+        L[i:j,x]
     """
 
     name: str
     exterior: bool = False
-    family: str = ""
+    state_class: str = ""
 
     def __getitem__(self, positions: Position | int | slice | tuple[Position | int | slice, ...]) -> Atom:
         first, *others = positions if isinstance(positions, tuple) else (positions,)
@@ -78,7 +115,18 @@ class Item:
 
 @dataclass(frozen=True)
 class Score:
-    """A table of scores by name. With `sentinel`, its positions go up to the sentinel n + 1, else to n."""
+    """A table of scores, by name: `score[i, j]` is its entry at two positions.
+
+    Args:
+        name: the name of the table in the mapping of scores that queries take.
+        sentinel: whether axes of the table have n+2 positions, the last of which is the sentinel behind the sentence;
+            otherwise they have n+1.
+
+    Example:
+        >>> i, j = indices("i j")
+        >>> Score("shift", sentinel=True)[i, j]
+        shift[i,j]
+    """
 
     name: str
     sentinel: bool = False
@@ -99,7 +147,17 @@ arc = Score("arc")
 
 @dataclass(frozen=True)
 class Atom:
-    """An item or a score at its positions."""
+    """An item or a score at its positions.
+
+    Args:
+        symbol: the item or the score.
+        positions: its positions; for an exterior item, the ends of the span first, the exterior position last.
+
+    Example:
+        >>> i, j = indices("i j")
+        >>> Item("I")[i, j].span, arc[i, j].is_item
+        ((i, j), False)
+    """
 
     symbol: Item | Score
     positions: tuple[Position, ...]
@@ -118,6 +176,7 @@ class Atom:
 
     @property
     def is_item(self) -> bool:
+        """Whether it is an item, not a score."""
         return isinstance(self.symbol, Item)
 
     @property
@@ -127,6 +186,7 @@ class Atom:
 
     @property
     def variables(self) -> frozenset[str]:
+        """The names of its variables."""
         return frozenset(p.name for p in self.positions if p.is_variable)
 
     @property
@@ -153,7 +213,11 @@ class Atom:
 
 @dataclass(frozen=True)
 class Either:
-    """Alternatives, each a product of scores."""
+    """Alternative scores, summed; made by `either`.
+
+    Args:
+        options: the alternatives, each a product of scores.
+    """
 
     options: tuple[Product, ...]
 
@@ -165,12 +229,17 @@ class Either:
 
     @property
     def variables(self) -> frozenset[str]:
+        """The names of the variables of all alternatives."""
         return frozenset().union(*(option.variables for option in self.options))
 
 
 @dataclass(frozen=True)
 class Product:
-    """A semiring product of items, scores and alternatives."""
+    """A semiring product of items, scores and alternatives; made by `*`.
+
+    Args:
+        factors: the factors, in the order in which they are written.
+    """
 
     factors: tuple[Atom | Either, ...]
 
@@ -184,6 +253,7 @@ class Product:
 
     @property
     def variables(self) -> frozenset[str]:
+        """The names of the variables of all factors."""
         return frozenset().union(*(factor.variables for factor in self.factors))
 
 
@@ -191,7 +261,22 @@ Factor = Atom | Either | Product
 
 
 def either(*options: Atom | Product | Iterable[Atom | Product]) -> Either:
-    """Alternatives, summed: `either(arc[i, k], arc[j, k])`, or one iterable of them."""
+    """Alternative scores of a rule, summed by the semiring.
+
+    Args:
+        options: scores or products of scores, or one iterable of them.
+
+    Returns:
+        A factor of a rule.
+
+    Raises:
+        ValueError: there is no alternative.
+
+    Example:
+        >>> i, k, j = indices("i k j")
+        >>> either(arc[i, k], arc[j, k])
+        (arc[i,k] ⊕ arc[j,k])
+    """
     flat = [o for option in options for o in ((option,) if isinstance(option, Atom | Product) else option)]
     if not flat:
         raise ValueError("either() needs at least one alternative")
@@ -200,7 +285,18 @@ def either(*options: Atom | Product | Iterable[Atom | Product]) -> Either:
 
 @dataclass(frozen=True)
 class Rule:
-    """Premises and scores, and what follows from them."""
+    """Premises and scores, and the item that follows from them; made by `>>`.
+
+    Args:
+        factors: the premises (items), scores and alternatives of scores.
+        conclusion: the item that follows.
+
+    Example:
+        >>> i, k, j = indices("i k j")
+        >>> rule = Item("I")[i, k] * Item("I")[k, j] * arc[i, k] >> Item("I")[i, j]
+        >>> rule.premises, rule.scores
+        ((I[i,k], I[k,j]), (arc[i,k],))
+    """
 
     factors: tuple[Atom | Either, ...]
     conclusion: Atom
@@ -210,6 +306,7 @@ class Rule:
 
     @property
     def premises(self) -> tuple[Atom, ...]:
+        """The items from which the conclusion follows."""
         return tuple(f for f in self.factors if isinstance(f, Atom) and f.is_item)
 
     @property
@@ -220,6 +317,7 @@ class Rule:
 
     @property
     def variables(self) -> frozenset[str]:
+        """The names of the variables of all factors and of the conclusion."""
         return self.conclusion.variables.union(*(f.variables for f in self.factors))
 
     def expand(self) -> list[tuple[Atom, ...]]:

@@ -86,7 +86,7 @@ class DeductionSystem:
 
     @cached_property
     def declared(self) -> dict[str, tuple[Score, int]]:
-        """The scores by name, each with its number of positions."""
+        """The scores by name, each with its number of positions: the names that queries take."""
         arities = {atom.symbol: len(atom.positions) for rule in self.rules for atom in rule.scores}
         return {score.name: (score, arities[score]) for score in self.scores}
 

@@ -1,4 +1,4 @@
-"""Approximate marginals with second-order scores: each arc hears what its parts are expected to add."""
+"""Approximate marginals with second-order scores, by mean-field inference."""
 
 from __future__ import annotations
 
@@ -25,26 +25,32 @@ def mean_field(
     iterations: int = 3,
     single_root: bool = False,
 ) -> jax.Array:
-    """Scores of arcs `[*batch, n+1, n+1]` that stand for scores of pairs of arcs, too: -inf where there is no arc.
+    """Scores of arcs to which the expected scores of pairs of arcs are added, for approximate marginals.
 
-    Repeats: score(arc) = its own score + Σ over the other arcs of its parts, of part score · probability of that arc.
-    The probabilities are the marginals of a system's trees, by the scores of the iteration before. Without a system,
-    each word chooses its head alone. The result serves every query, as an approximation: `sd.marginals(system, ..)`,
-    samples, entropies, losses. An iteration takes O(n^3) time beside the marginals.
+    Each iteration computes, for all arcs: the score of the arc, plus the sum over all pairs with the arc of the score
+    of the pair times the probability of the other arc. Probabilities are the marginals of `system` by the scores of the
+    last iteration. The result serves every query, as an approximation: `sd.marginals(system, ..)`, samples, entropies,
+    losses. An iteration takes O(n^3) time in addition to the marginals.
 
     Args:
-        scores: tables named `arc`, `grandparent` and `sibling`; see `structdep.greedy.parts`.
-        lengths, constraints: as in `inside`.
-        system: the class of trees, `sd.spanning.all_trees()` or a chart.
-        iterations: how often the scores are computed; they need not converge where the scores of pairs are large.
-        single_root: whether exactly one word depends on the root; of a system's trees.
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs.
+        system: the class of trees, `sd.spanning.all_trees()` or a chart. Without a system, each word chooses its head
+            alone: the probabilities of an iteration are a softmax over the heads of each word.
+        iterations: the number of iterations. They need not converge if the scores of pairs are large.
+        single_root: whether exactly one word depends on the root, in the system's trees.
+
+    Returns:
+        Scores of arcs, float `[*batch, n+1, n+1]`; -inf where no arc is possible.
 
     Raises:
-        TypeError, ValueError: as `inside`; `iterations` below 0, or `single_root` without a system.
+        TypeError: as by `structdep.inside`.
+        ValueError: as by `structdep.inside`; `iterations` below 0, or `single_root` without a system.
 
     References:
-        Wang and Tu 2020, Second-order neural dependency parsing with message passing and end-to-end training (without
-        a system); Smith and Eisner 2008, Dependency parsing by belief propagation (trees as one factor).
+        Wang and Tu 2020, Second-order neural dependency parsing with message passing and end-to-end training (without a
+        system). Smith and Eisner 2008, Dependency parsing by belief propagation (trees as one factor).
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

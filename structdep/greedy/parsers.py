@@ -1,4 +1,4 @@
-"""Greedy parsers of second-order scores, batched and compiled."""
+"""Greedy parsers with second-order scores, batched and compiled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,30 @@ def bgi(
     swaps: int = 0,
     single_root: bool = False,
 ) -> jax.Array:
-    """Basic greedy inference: a part counts, in full, when it is lost or complete. See `bgi_pp`.
+    """Basic greedy inference (BGI): arcs are added one by one, each time the one with the least loss minus gain.
+
+    The score of a part, an arc or a pair of arcs, counts as a gain when the added arc completes the part, and as a loss
+    when the added arc makes the part impossible. `bgi_pp` also counts incomplete pairs, and usually finds better trees.
+
+    Args:
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs.
+        beam: the number of partial trees that are kept, 1 or more.
+        swaps: the largest number of swaps that improve the tree found; see `improve`.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        The head of each word, int32 `[*batch, n]`: 0 is the root, and padding. -1 for all words of a sentence if no
+        tree is found, because the arcs that were added leave only forbidden arcs.
+
+    Raises:
+        TypeError: as by `structdep.inside`.
+        ValueError: as by `structdep.inside`; `beam` below 1, or `swaps` below 0.
+
+    References:
+        Tchernowitz, Yedidsion and Reichart 2016, Effective greedy inference for graph-based non-projective dependency
+        parsing.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,21 +70,31 @@ def bgi_pp(
     swaps: int = 0,
     single_root: bool = False,
 ) -> jax.Array:
-    """Basic greedy inference with partial part predictions: `heads` int32 `[*batch, n]`, 0 in padding.
+    """Basic greedy inference with partial part predictions (BGI-PP).
 
-    Adds the arc with the least `gamma · loss - (1 - gamma) · gain`, n times; a part counts with the probability that it
-    will be complete, by which each word chooses its head with p ∝ exp(beta · score). Tuned ranges: `beta` in [0, 2.5],
-    `gamma` in [0.2, 0.5]. No tree is found where forbidden arcs lead into a dead end: its heads are -1.
+    Arcs are added one by one, each time the one with the least `gamma · loss - (1 - gamma) · gain`. The score of a pair
+    of arcs counts with the probability that its other arc will be in the tree: 1 if it is there, 0 if it has become
+    impossible, else the probability of a softmax of `beta · arc` over the heads of its dependent.
 
     Args:
-        scores: tables named `arc`, `grandparent` and `sibling`; see `structdep.greedy.parts`.
-        lengths, constraints: as in `inside`.
-        beam: how many partial trees are kept.
-        swaps: how often the tree is improved afterwards; see `improve`.
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs.
+        beta: how peaked the probabilities are; tuned values are in [0, 2.5].
+        gamma: the weight of losses against gains; tuned values are in [0.2, 0.5].
+        beam: the number of partial trees that are kept, 1 or more.
+        swaps: the largest number of swaps that improve the tree found; see `improve`.
         single_root: whether exactly one word depends on the root.
 
+    Returns:
+        The head of each word, int32 `[*batch, n]`, as by `bgi`.
+
     Raises:
-        TypeError, ValueError: as `inside`; a `beam` below 1, or `swaps` below 0.
+        TypeError, ValueError: as by `bgi`.
+
+    References:
+        Tchernowitz, Yedidsion and Reichart 2016, Effective greedy inference for graph-based non-projective dependency
+        parsing.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,10 +115,29 @@ def improve(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """The tree after up to `swaps` times the best swap of a word's head: int32 `[*batch, n]`.
+    """Improve a tree by swaps: each swap is the one that raises the score the most.
 
-    If the new head lies below the word, the word's dependent on the way there gets the word's old head. With
-    `single_root`, that alone can be the root.
+    A swap gives a word another head. If the new head is a descendant of the word, the dependent of the word on the way
+    to the new head gets the old head of the word. Swaps end when none raises the score.
+
+    Args:
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        heads: the trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        swaps: the largest number of swaps.
+        single_root: whether exactly one word depends on the root; `heads` has to obey it.
+
+    Returns:
+        The head of each word in the improved tree, int32 `[*batch, n]`, 0 in padding.
+
+    Raises:
+        TypeError: as by `structdep.inside`.
+        ValueError: as by `structdep.inside`; heads of a wrong shape, or that are no trees (not inside of `jax.jit`);
+            `swaps` below 0.
+
+    References:
+        Tchernowitz, Yedidsion and Reichart 2016, Effective greedy inference for graph-based non-projective dependency
+        parsing.
 
     Example:
         >>> import jax.numpy as jnp

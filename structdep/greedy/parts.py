@@ -1,4 +1,4 @@
-"""Scores of second-order parts: arcs, and pairs of arcs."""
+"""Second-order scores: of arcs, and of pairs of arcs. The docstring of `structdep.greedy` defines them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,19 @@ def parts(scores: Scores, lengths: ArrayLike | None = None, constraints: Constra
 
 
 def score(scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
-    """The second-order score of a tree, f32 `[*batch]`: of its arcs, chains of two, and pairs of siblings.
+    """The second-order score of a tree: the sum of the scores of its arcs, chains of two arcs, and pairs of siblings.
+
+    Args:
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        heads: the trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        float `[*batch]`; -inf if an arc is forbidden.
+
+    Raises:
+        TypeError: as by `structdep.inside`.
+        ValueError: as by `structdep.inside`; heads of a wrong shape.
 
     Example:
         >>> import jax.numpy as jnp
@@ -129,10 +141,26 @@ def score(scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None) ->
 def favour(
     scores: Scores, heads: ArrayLike, lengths: ArrayLike | None = None, first: float = 1.0, second: float = 0.25
 ) -> dict[str, jax.Array]:
-    """Scores that lean towards the tree of another parser: `first` is added to its arcs, `second` to its pairs of arcs.
+    """Second-order scores that favour the tree of another parser, for an ensemble of the two.
 
-    Parsed by `bgi_pp`, an ensemble of the two (Tchernowitz et al. 2016, who tune `first` in [0.5, 1.5] and `second` in
-    [0.2, 0.3]).
+    `bgi_pp` of these scores is the ensemble of Tchernowitz et al.
+
+    Args:
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        heads: the trees of the other parser, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        first: added to the score of each arc of these trees; tuned values are in [0.5, 1.5].
+        second: added to the score of each pair of their arcs, chains and siblings; tuned values are in [0.2, 0.3].
+
+    Returns:
+        Tables `arc`, `grandparent` and `sibling`, as in `structdep.greedy`.
+
+    Raises:
+        TypeError, ValueError: as by `score`.
+
+    References:
+        Tchernowitz, Yedidsion and Reichart 2016, Effective greedy inference for graph-based non-projective dependency
+        parsing.
 
     Example:
         >>> import jax.numpy as jnp

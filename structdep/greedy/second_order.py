@@ -1,4 +1,4 @@
-"""All trees by second-order scores, in the place of a deduction system: the best one is sought greedily."""
+"""All trees by second-order scores, as a system: greedy search finds the best tree."""
 
 from __future__ import annotations
 
@@ -32,11 +32,21 @@ class GreedyTrees(SecondOrder):
 def second_order(
     *, beta: float = 1.0, gamma: float = 0.35, beam: int = 1, swaps: int = 5, single_root: bool = False
 ) -> GreedyTrees:
-    """All trees, by second-order scores, in the place of a deduction system: for `inside`, `argmax` and the hinge loss.
+    """All trees by second-order scores, as a system for `inside`, `argmax` and the hinge loss.
 
-    Its best tree is the one that `bgi_pp` finds, and improves by so many swaps: there may be better ones, so that a
-    hinge loss is a lower bound. `MaxPlus` and `CostAugmented` alone have an algorithm, no sum over all trees has.
-    Scores are those of `structdep.greedy.parts`, the other arguments those of `bgi_pp`.
+    The best tree is the one that `bgi_pp` finds. There may be better ones, so a hinge loss is a lower bound of the
+    exact one. Only `MaxPlus` and `CostAugmented` have an algorithm: sums over all trees have none. Queries take
+    second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+
+    Args:
+        beta: how peaked the probabilities are; see `bgi_pp`.
+        gamma: the weight of losses against gains; see `bgi_pp`.
+        beam: the number of partial trees that are kept, 1 or more.
+        swaps: the largest number of swaps that improve the tree found; see `improve`.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        A system, the first argument of queries. They raise `ValueError` for other semirings.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

@@ -1,4 +1,4 @@
-"""The best tree by second-order scores, with a certificate: dual decomposition, solved by subgradient steps."""
+"""The best tree by second-order scores, with a certificate, by dual decomposition and subgradient steps."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ SWAPS = 5
 
 
 class CertifiedTrees(NamedTuple):
-    """Trees and how good they are at most; see `dual_decomposition`.
+    """The result of `dual_decomposition`: trees, and a bound on the score of all trees.
 
     Args:
-        heads: int32 `[*batch, n]`, 0 in padding; -1 if there is no tree, or a score is NaN.
-        value: `[*batch]`, the score of the tree.
-        bound: `[*batch]`, no tree has a higher score.
-        optimal: bool `[*batch]`, whether bound and value are equal, to rounding: then no tree is better.
+        heads: the tree found, int32 `[*batch, n]`: 0 is the root, and padding; -1 if there is no tree, or a score is
+            NaN.
+        value: the score of the tree, float `[*batch]`.
+        bound: float `[*batch]`; no tree has a higher score.
+        optimal: bool `[*batch]`, whether the bound equals the value up to rounding: the tree is then the best.
     """
 
     heads: jax.Array
@@ -50,24 +51,30 @@ def dual_decomposition(
     steps: int = 200,
     single_root: bool = False,
 ) -> CertifiedTrees:
-    """The best tree by second-order scores that is found, a bound on all trees, and whether that proves it the best.
+    """The best tree found by second-order scores, with a bound that may prove that no tree is better.
 
-    The search is NP-hard; the tree is proved optimal where the bound, a linear relaxation, is tight: often if
-    second-order scores are small beside those of arcs, as in trained parsers, seldom if all scores are noise. Each step
-    takes O(n^3) time and space. Derivatives are those of the value alone, with the tree held fixed.
+    The search is NP-hard. The bound is that of a linear relaxation. It often proves that the tree is the best if the
+    scores of pairs are small compared with those of arcs, as in trained parsers, and seldom if all scores are noise.
+    Each step takes O(n^3) time and space. Derivatives are those of `value` alone, with the tree held fixed.
 
     Args:
-        scores: tables named `arc`, `grandparent` and `sibling`; see `structdep.greedy.parts`.
-        lengths, constraints: as in `inside`.
-        steps: how many at most; a sentence stops when its tree is proved optimal.
+        scores: second-order scores, `arc`, `grandparent` and `sibling`; see `structdep.greedy`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs.
+        steps: the largest number of subgradient steps; the search ends when all trees are proved to be the best.
         single_root: whether exactly one word depends on the root.
 
+    Returns:
+        `CertifiedTrees(heads, value, bound, optimal)`: int32 `[*batch, n]`, float, float and bool `[*batch]`.
+
     Raises:
-        TypeError, ValueError: as `inside`; `steps` below 0.
+        TypeError: as by `structdep.inside`.
+        ValueError: as by `structdep.inside`; `steps` below 0.
 
     References:
-        Koo, Rush, Collins, Jaakkola, Sontag 2010, Dual decomposition for parsing with non-projective head automata.
-        They score adjacent siblings; scores of all pairs, as in Martins, Almeida and Smith 2013, have no automaton.
+        Koo, Rush, Collins, Jaakkola and Sontag 2010, Dual decomposition for parsing with non-projective head automata.
+        They score adjacent siblings. Scores of all pairs of siblings, as in Martins, Almeida and Smith 2013, have no
+        automaton.
 
     Example:
         >>> import jax.numpy as jnp

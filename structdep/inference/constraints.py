@@ -1,4 +1,4 @@
-"""What is known of a tree before it is parsed."""
+"""Known heads and forbidden arcs of a sentence."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Constraints:
-    """Known heads, forbidden arcs, or both: every query then is about the trees that obey them.
+    """Known heads, forbidden arcs, or both: queries then consider only the trees that obey them.
 
     Args:
-        heads: int `[*batch, n]`, the head of each word; -1 (any negative number) where it is not known.
-        forbidden: bool `[*batch, n+1, n+1]`, True where there must be no arc.
+        heads: int `[*batch, n]`, the head of each word; negative if unknown.
+        forbidden: bool `[*batch, n+1, n+1]`, indexed by head and dependent; True forbids the arc.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -28,11 +28,17 @@ class Constraints:
     forbidden: ArrayLike | None = None
 
     def allowed(self, shape: tuple[int, ...]) -> jax.Array:
-        """Whether each arc may be, for arc scores of this shape.
+        """Which arcs the constraints allow.
+
+        Args:
+            shape: the shape of arc scores, `(*batch, n+1, n+1)`.
+
+        Returns:
+            bool, of this shape, indexed by head and dependent.
 
         Raises:
-            TypeError: heads that are no integers, forbidden arcs that are no booleans.
-            ValueError: shapes that do not fit.
+            TypeError: `heads` that are not integers, or `forbidden` that is not bool.
+            ValueError: `heads` or `forbidden` that do not have the shape of the scores.
         """
         allowed = jnp.ones(shape, bool)
         if self.heads is not None:

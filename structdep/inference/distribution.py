@@ -1,4 +1,4 @@
-"""A distribution over trees, p(tree) ∝ exp(score): every query is a chart, its gradient or its traceback."""
+"""A distribution over trees, p(tree) ∝ exp(score): each query is the value of a chart, its gradient, or a traceback."""
 
 from __future__ import annotations
 
@@ -25,16 +25,31 @@ from structdep.trees.classes import System
 
 
 class Labelled(NamedTuple):
-    """Labelled trees: `heads` and `labels`, int32 `[.., *batch, n]`."""
+    """Labelled trees: heads, and the labels of their arcs.
+
+    Args:
+        heads: the head of each word, int32 `[.., *batch, n]`, as by `argmax`.
+        labels: the label of the arc of each word, int32 `[.., *batch, n]`, in 0..labels-1.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> tables = {"arc": jnp.zeros((3, 3)), "label": jnp.zeros((3, 3, 4)).at[2, 1, 3].set(1.0)}
+        >>> best = sd.TreeDistribution(sd.charts.eisner(), tables).argmax()
+        >>> best.heads, best.labels
+        (Array([2, 0], dtype=int32), Array([3, 0], dtype=int32))
+    """
 
     heads: jax.Array
     labels: jax.Array
 
 
 class Best(NamedTuple):
-    """The best trees of each sentence: int32 `heads` (-1 where there are fewer) and `labels` `[k, *batch, n]`.
+    """The k best trees of each sentence, best first.
 
-    `scores` are `[k, *batch]`, `labels` None where arcs have none.
+    Args:
+        heads: int32 `[k, *batch, n]`, as by `argmax`; -1 where a sentence has fewer trees.
+        scores: float `[k, *batch]`; -inf where a sentence has fewer trees.
+        labels: int32 `[k, *batch, n]`; None if labels have no scores.
     """
 
     heads: jax.Array
@@ -45,16 +60,24 @@ class Best(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TreeDistribution:
-    """The trees of a deduction system with p(tree) ∝ exp(score), a pytree: jit, vmap and grad go through it.
+    """The distribution over the trees of a system with p(tree) ∝ exp(score).
+
+    All queries are methods, and can be differentiated in the scores. The distribution is a pytree: `jax.jit`,
+    `jax.vmap` and `jax.grad` take it as an argument. Below, *trees* are heads, int `[*batch, n]`, or `Labelled` if
+    `label` scores are given.
 
     Args:
-        system: one that derives each tree once (`charts.eisner`, `charts.mh4_trees`, ..). Another serves for `argmax`
-            and `max`; for what sums over trees it is refused, unless `over` is "derivations".
-        scores, lengths, constraints: as in `inside`. Scores named `label` make labelled trees.
-        single_root: whether exactly one word depends on the root.
+        system: an unambiguous system: `charts.eisner()`, `charts.mh4_trees()`, `spanning.all_trees()`, .. With an
+            ambiguous system, queries that sum over trees raise `ValueError`, unless `over` is "derivations".
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs: other trees have probability 0.
+        single_root: whether exactly one word depends on the root, in all trees.
+        over: "trees", or "derivations": probabilities are then those of the system's derivations, and a tree that has
+            several of them counts several times.
 
     Raises:
-        ValueError: by the queries that sum over trees, where the system derives a tree several times.
+        ValueError: `over` is neither; or, by a query that sums over trees, the system is ambiguous.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
@@ -63,6 +86,8 @@ class TreeDistribution:
         (Array(55., dtype=float32), Array(55., dtype=float32))
         >>> trees.sample(jax.random.key(0), 100).shape
         (100, 4)
+        >>> trees.k_best(2).scores, trees.minimum_risk().shape, trees.marginals().shape
+        (Array([0., 0.], dtype=float32), (4,), (5, 5))
     """
 
     system: System = field(metadata={"static": True})
@@ -77,52 +102,96 @@ class TreeDistribution:
             raise ValueError(f'a distribution is over "trees" or over "derivations", not over {self.over!r}')
 
     def log_partition(self) -> jax.Array:
-        """log Σ exp(score) over all trees, `[*batch]`; -inf where there is none."""
+        """log Σ exp(score) over all trees, float `[*batch]`; -inf if there is no tree."""
         return self._inside(LogSum())
 
     def exists(self) -> jax.Array:
-        """Whether there is any tree, bool `[*batch]`; also False where a score is NaN or +inf."""
+        """Whether there is any tree, bool `[*batch]`; also False if a score is NaN or +inf."""
         return jnp.isfinite(self.max())
 
     def max(self) -> jax.Array:
-        """The score of the best tree, `[*batch]`; its gradient is that tree's."""
+        """The score of the best tree, float `[*batch]`; its gradient is 1 at the scores of this tree, else 0."""
         return self._inside(MaxPlus())
 
     def argmax(self) -> jax.Array | Labelled:
-        """The best tree: `heads` int32 `[*batch, n]`, -1 where there is none; `Labelled` where labels are scored."""
+        """The best tree: heads, int32 `[*batch, n]`, -1 if there is no tree; `Labelled` if `label` scores are given."""
         return self._labelled(self._best(self.tables()), queries.best_labels)
 
     def marginals(self) -> Any:
-        """The probability that a tree uses each score, in the shape of the scores."""
+        """The probability that a tree contains each scored part, such as an arc: in the shape of the scores."""
         semiring = self._graded(LogSum())
         return queries.marginals(self.system, self.scores, self.lengths, self.constraints, semiring)
 
     def arc_marginals(self) -> jax.Array:
-        """The probability of each arc, `[*batch, n+1, n+1]`, whatever is scored."""
+        """The probability of each arc, float `[*batch, n+1, n+1]`, whatever has scores."""
         return replace(self, scores=self.tables()).marginals()["arc"]
 
     def score(self, trees: ArrayLike | Labelled) -> jax.Array:
-        """The score of each of some trees, heads `[.., *batch, n]` or `Labelled`; f32 `[.., *batch]`.
+        """The scores of given trees.
 
-        Of a partial one (-1: unknown) the log-sum over its completions, of heads alone that over their labels.
+        Args:
+            trees: heads, int `[.., *batch, n]`, or `Labelled`. Any number of trees of each sentence, on leading axes.
+                -1 leaves the head of a word open.
+
+        Returns:
+            float `[.., *batch]`; -inf for a tree that the system or the constraints exclude. If heads are open, the
+            log-sum of the scores of all trees with the given heads; if labels have scores but `trees` has no labels,
+            the log-sum over labels.
+
+        Raises:
+            TypeError, ValueError: trees of a wrong dtype or shape, or labels without `label` scores.
         """
         own = self._for_each(trees)
         return replace(own, scores=own._obeying(trees))._inside(LogSum())
 
     def log_prob(self, trees: ArrayLike | Labelled) -> jax.Array:
-        """The log-probability of each of some trees, or of all completions of a partial one, <= 0; see `score`."""
+        """The log-probabilities of given trees.
+
+        Args:
+            trees: as for `score`.
+
+        Returns:
+            float `[.., *batch]`, at most 0, in nats; for a tree with open heads, of all its completions together.
+
+        Raises:
+            TypeError, ValueError: as by `score`.
+        """
         found = _difference(self.score(trees), self.log_partition())
         return _zero_where(found > 0, found)
 
     def sample(self, key: jax.Array, n: int) -> jax.Array | Labelled:
-        """Trees drawn independently and exactly: `heads` int32 `[n, *batch, words]`, -1 where there is none."""
+        """Independent random trees, drawn exactly.
+
+        Args:
+            key: one key of `jax.random`.
+            n: the number of trees of each sentence.
+
+        Returns:
+            Heads, int32 `[n, *batch, words]`, -1 if there is no tree; or `Labelled`.
+
+        Raises:
+            ValueError: n is below 0.
+        """
         self._graded(LogSum())
         if n < 0:
             raise ValueError(f"the trees to draw are none or more, not {n}")
         return jax.vmap(partial(self._sample, self.tables()))(jax.random.split(key, n))
 
     def k_best(self, k: int) -> Best:
-        """The k best trees, all different, from the best down; labelled trees differ if their labels do."""
+        """The k best trees of each sentence, all different, best first.
+
+        Trees with the same heads and different labels are different trees.
+
+        Args:
+            k: the number of trees, 1 or more.
+
+        Returns:
+            `Best(heads, scores, labels)`: int32 `[k, *batch, n]`, float `[k, *batch]`, and int32 `[k, *batch, n]`, or
+            None if labels have no scores. A sentence with fewer trees has heads -1 and scores -inf.
+
+        Raises:
+            TypeError, ValueError: k is not a whole number of 1 or more.
+        """
         scores, pull = jax.vjp(lambda t: replace(self, scores=t)._inside(KBest(k)), self.tables())
         seeds = jnp.moveaxis(jnp.ones_like(scores)[..., None] * jnp.eye(k, dtype=scores.dtype), -1, 0)
         (uses,) = jax.vmap(pull)(seeds)
@@ -132,38 +201,72 @@ class TreeDistribution:
         return Best(heads, scores, queries.best_labels(uses[LABEL], heads) if LABEL in uses else None)
 
     def entropy(self) -> jax.Array:
-        """-Σ p log p in nats, `[*batch]`."""
+        """The entropy, -Σ p log p in nats, float `[*batch]`; 0 if there is no tree."""
         if isinstance(self.system, SpanningTrees):
             return self._inside(Entropy()).entropy
         return self.cross_entropy(self)  # charts of entropies take long to compile
 
     def cross_entropy(self, other: TreeDistribution) -> jax.Array:
-        """-Σ p log q in nats, `[*batch]`; inf where p has a tree that q has not, 0 where p has no tree at all.
+        """The cross-entropy, -Σ p log q, from this distribution p to another one, q.
 
-        NaN where a score is NaN or +inf.
+        Args:
+            other: q, of the same sentences, over the same trees.
+
+        Returns:
+            float `[*batch]`, in nats: inf where p has a tree that q excludes, 0 where p has no tree, and NaN where a
+            score is NaN or +inf.
 
         Raises:
-            ValueError: the two are over different trees, or over different derivations of them that q tells apart.
+            ValueError: the two have different sentences or classes of trees, or different systems of which that of q
+                scores more than arcs and labels.
         """
         return cross_entropy(self, other)
 
     def kl_divergence(self, other: TreeDistribution) -> jax.Array:
-        """Σ p log (p / q) in nats, `[*batch]`, >= 0; inf where p has a tree that q has not. See `cross_entropy`."""
+        """The Kullback-Leibler divergence, Σ p log (p / q), from this distribution p to another one, q.
+
+        Args:
+            other: q, as for `cross_entropy`.
+
+        Returns:
+            float `[*batch]`, 0 or more, in nats; inf where p has a tree that q excludes.
+
+        Raises:
+            ValueError: as by `cross_entropy`.
+        """
         found = self.cross_entropy(other) - self.entropy()
         return _zero_where(found < 0, found)
 
     def expected_attachment(self, heads: ArrayLike) -> jax.Array:
-        """The expected number of words with their head in `heads` `[.., *batch, n]` (-1: none), `[.., *batch]`."""
+        """The expected number of words whose head is the given one.
+
+        Args:
+            heads: int `[.., *batch, n]`; -1 for a word that does not count.
+
+        Returns:
+            float `[.., *batch]`, in words.
+        """
         arcs = heads_to_arcs(heads, self._for_each(heads).lengths)
         return jnp.where(arcs, self.arc_marginals(), 0).sum((-2, -1))
 
     def minimum_risk(self) -> jax.Array:
-        """The tree with the greatest expected attachment (minimum Bayes risk): `heads` int32 `[*batch, n]`."""
+        """The tree with the greatest expected attachment (minimum Bayes risk): heads, int32 `[*batch, n]`."""
         forbidden = jnp.isneginf(self.tables()["arc"])
         return self._best({"arc": jnp.where(forbidden, -jnp.inf, self.arc_marginals())})
 
     def covariance(self, direction: Any) -> Any:
-        """Of each score's use with the sum of `direction` over a tree, shaped as the scores: Hessian times vector."""
+        """The covariances of each scored part of a tree with a linear function of the tree: a Hessian-vector product.
+
+        Args:
+            direction: the weights of the linear function, shaped as the scores: its value is the sum of the weights of
+                all parts of the tree.
+
+        Returns:
+            For each score, the covariance of its count in a tree with the function, shaped as the scores.
+
+        Raises:
+            ValueError: `direction` does not have the shape of the scores.
+        """
         scores, direction = all_wide(self.scores), all_wide(direction)
         shapes, found = (jax.tree.map(jnp.shape, tables) for tables in (scores, direction))
         if shapes != found:
@@ -172,7 +275,7 @@ class TreeDistribution:
         return jax.vjp(lambda scores: replace(self, scores=scores).marginals(), scores)[1](direction)[0]
 
     def tables(self) -> dict[str, jax.Array]:
-        """The scores by name, in float32 or wider, those of arcs among them, -inf where constraints forbid an arc."""
+        """The scores by name, in float32 or wider, `arc` among them, with -inf where constraints forbid an arc."""
         tables = {name: wide(name, table) for name, table in named(self.scores).items()}
         if "arc" not in tables:
             given = problem(self.system, tables, self.lengths)

@@ -60,7 +60,7 @@ def _check_comparable(p: TreeDistribution, q: TreeDistribution) -> None:
     extra = named(q.scores).keys() - {"arc", LABEL}
     if extra and p.system != q.system:
         raise ValueError(
-            f"{q.system.name} scores {sorted(extra)}, which {p.system.name} does not know: "
+            f"{q.system.name} scores {sorted(extra)}, which {p.system.name} does not declare: "
             "compare two distributions of one system, or score arcs"
         )
 

@@ -22,23 +22,33 @@ def inside(
     semiring: Semiring | type[Semiring] = MaxPlus,
     constraints: Constraints | None = None,
 ) -> Any:
-    """The semiring sum over all derivations of the product of their scores.
+    """The semiring sum over all derivations of the semiring product of their scores.
 
     Args:
-        system: from `structdep.charts`, your own, or `structdep.spanning.all_trees()`.
-        scores: `[*batch, n+1, n+1]`, `[head, dependent]`, row 0 the root, -inf where an arc is forbidden; or a mapping
-            from score names to arrays (tables of transitions have n+2 positions, the last is the sentinel; `label`,
-            `[*batch, n+1, n+1, labels]`, adds a choice of labels to each arc).
-        lengths: int `[*batch]`, the number of words of each sentence; n where absent.
-        semiring: `MaxPlus` (the best score), `LogSum` (the log-partition), .., a class or an instance.
-        constraints: known heads and forbidden arcs, which all derivations have to obey.
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, indexed by head and dependent; row 0 is the root, and -inf
+            forbids an arc. Or a mapping from the names of scores to tables: `system.declared` lists the names and the
+            number of positions of each. Tables of transitions have n+2 positions an axis, the last of which is the
+            sentinel behind the sentence. `label`, `[*batch, n+1, n+1, labels]`, scores the labels of each arc, for
+            every system.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        semiring: what is computed, a class or an instance, such as `MaxPlus` or `KBest(5)`.
+        constraints: known heads and forbidden arcs. Derivations that violate them do not count.
 
     Returns:
-        float32 (or wider, as the scores) `[*batch]`; -inf where no tree is allowed, NaN where a score is NaN or +inf.
-        Derivatives of any order, in forward and reverse mode, are exact, and zero in padding.
+        A value for each sentence, in the dtype of the scores, at least float32. `MaxPlus`, `LogSum`, `CostAugmented`,
+        `Counting` and `Sample`: an array `[*batch]`, -inf if no tree is allowed. `KBest(k)`: `[*batch, k]`. `Entropy`:
+        the pair `Entropies(log_partition, entropy)`, and `Expectation`: the triple `Moments(log_partition, mean,
+        variance)`, all `[*batch]`. `Pair`: a tuple of the results of both semirings. `SingleRoot(semiring)`: the result
+        of `semiring`. Values are NaN if a score is NaN or +inf. Derivatives are exact, in forward and reverse mode and
+        of any order, and 0 in padding.
 
     Raises:
-        TypeError, ValueError: scores or lengths of wrong dtypes or shapes.
+        TypeError: scores or lengths of a wrong dtype; a system, semiring or constraints of a wrong type.
+        ValueError: wrong shapes, unknown names of scores, or lengths out of range.
+
+    References:
+        Goodman 1999, Semiring parsing.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -47,6 +57,8 @@ def inside(
         Array(6., dtype=float32)
         >>> jnp.exp(sd.inside(sd.charts.eisner(), jnp.zeros((3, 3)), semiring=sd.LogSum)).round(4)
         Array(3., dtype=float32)
+        >>> sd.inside(sd.charts.eisner(), scores, semiring=sd.KBest(2))
+        Array([6., 5.], dtype=float32)
     """
     semiring = instance(semiring)
     tables, lengths = problem(system, scores, lengths, constraints).lift(semiring)

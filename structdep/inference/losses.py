@@ -1,7 +1,7 @@
-"""Training losses, one value a sentence: `scores`, `heads`, `lengths` as everywhere, differentiable in the scores.
+"""Training losses: one value a sentence, differentiable in the scores.
 
-`constraints` are on the trees that compete with the gold tree, which has to obey them itself. Losses of empty sentences
-are 0. If the gold tree is forbidden (-inf), losses except `risk` are inf, with derivatives 0.
+`constraints` hold for the trees that compete with the gold tree; the gold tree has to obey them itself. Losses of empty
+sentences are 0. If the gold tree is forbidden (-inf), all losses except `risk` are inf, with derivatives 0.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
 from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
 
+__all__ = ["hinge", "nll", "risk", "softmax_margin"]
+
 
 def hinge(
     system: System,
@@ -30,9 +32,24 @@ def hinge(
     weight: float | jax.Array = 1.0,
     constraints: Constraints | None = None,
 ) -> jax.Array:
-    """Structured hinge loss, `max_t [score(t) + weight · wrong heads of t] - score(gold)`: f32 `[*batch]`, >= 0.
+    """Structured hinge loss: `max_t [score(t) + weight · wrong heads of t] - score(gold)`, over the system's trees t.
 
-    `heads` must be trees of the system's class: see `nearest_tree`.
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        heads: the gold trees, int `[*batch, n]`, which must be trees of the system; see `nearest_tree`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        weight: the cost of each wrong head, in units of the scores.
+        constraints: known heads and forbidden arcs, for the trees t.
+
+    Returns:
+        float `[*batch]`, 0 or more.
+
+    Raises:
+        TypeError, ValueError: as by `inside`; heads of a wrong shape, or that are no trees (not inside of `jax.jit`).
+
+    References:
+        Taskar, Guestrin and Koller 2003, Max-margin Markov networks.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -51,7 +68,26 @@ def softmax_margin(
     weight: float | jax.Array = 1.0,
     constraints: Constraints | None = None,
 ) -> jax.Array:
-    """`log Σ_t exp(score(t) + weight · wrong heads of t) - score(gold)`: f32 `[*batch]` (Gimpel, Smith 2010).
+    """Softmax-margin loss: `log Σ_t exp(score(t) + weight · wrong heads of t) - score(gold)`.
+
+    The sum is over the derivations of the system: in an unambiguous system, over its trees t.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        heads: the gold trees, int `[*batch, n]`, which must be trees of the system; see `nearest_tree`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        weight: the cost of each wrong head, in units of the scores.
+        constraints: known heads and forbidden arcs, for the trees t.
+
+    Returns:
+        float `[*batch]`.
+
+    Raises:
+        TypeError, ValueError: as by `hinge`.
+
+    References:
+        Gimpel and Smith 2010, Softmax-margin CRFs: training log-linear models with cost functions.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -69,7 +105,23 @@ def risk(
     lengths: ArrayLike | None = None,
     constraints: Constraints | None = None,
 ) -> jax.Array:
-    """The expected number of wrong heads under p(derivation) ∝ exp(score): f32 `[*batch]`, for minimum-risk training.
+    """Risk: the expected number of wrong heads, under p(derivation) ∝ exp(score).
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        heads: the gold trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs, for the trees of the distribution.
+
+    Returns:
+        float `[*batch]`, in words, from 0 to the length of the sentence.
+
+    Raises:
+        TypeError, ValueError: as by `hinge`.
+
+    References:
+        Smith and Eisner 2006, Minimum risk annealing for training log-linear models.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -89,11 +141,24 @@ def nll(
     lengths: ArrayLike | None = None,
     constraints: Constraints | None = None,
 ) -> jax.Array:
-    """Negative log-likelihood, `log Z - score(gold)`: f32 `[*batch]`.
+    """Negative log-likelihood of the gold tree: `log Σ exp(score) - score(gold)`, in nats.
 
-    For an ambiguous system, such as MH_k, a tree's probability is that of all its derivations. `heads` must be
-    trees of the system's class (see `nearest_tree`), or `Constraints` where trees are known in part: the likelihood
-    is then that of all trees that obey them.
+    In an ambiguous system, such as `mhk(4)`, the sum is over derivations, and the probability of a tree is that of all
+    its derivations.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        heads: the gold trees, int `[*batch, n]`, which must be trees of the system; see `nearest_tree`. Or
+            `Constraints`, if the gold trees are known in part: the likelihood is then that of all trees that obey them.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs, for all trees of the distribution.
+
+    Returns:
+        float `[*batch]`.
+
+    Raises:
+        TypeError, ValueError: as by `hinge`.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -119,10 +184,10 @@ def _above(total: jax.Array, gold: jax.Array, lengths: ArrayLike | None) -> jax.
 def gold_score(
     system: System, scores: Tables, heads: ArrayLike, lengths: ArrayLike | None, semiring: Semiring
 ) -> jax.Array:
-    """The semiring sum over the derivations of the tree `heads`.
+    """The semiring sum over the derivations of the tree `heads`, `[*batch]`.
 
-    Where all derivations of a tree have one score, it is the sum of its arcs; else a chart in which all other arcs are
-    forbidden.
+    If all derivations of a tree have one score, it is the sum of the tree's arc scores; otherwise, a chart computes it
+    in which all other arcs are forbidden.
     """
     tables = named(scores)
     arcs, gold = gold_arcs(tables, heads, lengths)
@@ -134,7 +199,11 @@ def gold_score(
 def gold_arcs(
     tables: Mapping[str, ArrayLike], heads: ArrayLike, lengths: ArrayLike | None
 ) -> tuple[jax.Array, jax.Array]:
-    """The scores of arcs, and whether each is one of the gold tree."""
+    """The scores of arcs, and whether each is an arc of the gold tree, both `[*batch, n+1, n+1]`.
+
+    Raises:
+        TypeError, ValueError: heads of another shape than the scores have, or that are no trees.
+    """
     given, found = tables.get("arc"), np.shape(heads)
     if given is not None and found != (expected := (*np.shape(given)[:-2], np.shape(given)[-1] - 1)):
         raise ValueError(

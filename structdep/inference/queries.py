@@ -27,14 +27,26 @@ def argmax(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """The best tree of the system's class: `heads` int32 `[*batch, n]`, 0 in padding.
+    """The best tree of each sentence, among the trees of the system.
 
-    Ties give one tree of the class. `single_root` requires exactly one word to depend on the root. Heads of words are
-    -1 if no tree is allowed, a score is NaN or +inf, or a sum of scores overflows. `CostAugmented` gives the tree that
-    a hinge loss pushes down. Arguments as in `inside`.
+    If several trees are best, the result is one of them. With `CostAugmented`, it is the tree that a hinge loss
+    compares with the gold tree.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        semiring: `MaxPlus`, `CostAugmented`, or an idempotent semiring of your own.
+        constraints: known heads and forbidden arcs.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        The head of each word, int32 `[*batch, n]`: 0 is the root, and padding. -1 for all words of a sentence if no
+        tree is allowed, a score is NaN or +inf, or a sum of scores overflows.
 
     Raises:
-        TypeError, ValueError: as in `inside`; a semiring without a best derivation, such as `LogSum`.
+        TypeError: as by `inside`.
+        ValueError: as by `inside`; a semiring in which no derivation is the best, such as `LogSum`.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -57,7 +69,23 @@ def sample(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """A tree drawn with p(derivation) ∝ exp(score): `heads` int32 `[*batch, n]`; see `argmax`.
+    """A random tree of each sentence, drawn with p(derivation) ∝ exp(score).
+
+    In an ambiguous system, a tree is drawn with the sum of the probabilities of its derivations.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        key: one key of `jax.random`, for all sentences.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        The head of each word, int32 `[*batch, n]`, as by `argmax`.
+
+    Raises:
+        TypeError, ValueError: as by `inside`.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
@@ -77,7 +105,14 @@ def _derived(system: System, given: Problem, semiring: Semiring, key: jax.Array 
 
 
 def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
-    """The best label of each word's arc: int32 `[*batch, n]` from scores `[*batch, n+1, n+1, labels]`; 0 if no head.
+    """The best label of the arc of each word.
+
+    Args:
+        scores: scores of labels, float `[*batch, n+1, n+1, labels]`, indexed by head, dependent and label.
+        heads: the head of each word, int `[*batch, n]`.
+
+    Returns:
+        int32 `[*batch, n]`; 0 for words whose head is -1.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -88,7 +123,7 @@ def best_labels(scores: ArrayLike, heads: ArrayLike) -> jax.Array:
 
 
 def sample_labels(scores: ArrayLike, heads: ArrayLike, key: jax.Array) -> jax.Array:
-    """A label of each word's arc, drawn with p(label) ∝ exp(score): int32 `[*batch, n]`; see `best_labels`."""
+    """A random label of the arc of each word, p(label) ∝ exp(score): int32 `[*batch, n]`; see `best_labels`."""
     drawn = jax.random.categorical(key, _of_heads(scores, heads))
     return jnp.where(jnp.asarray(heads) < 0, 0, drawn).astype(jnp.int32)
 
@@ -115,11 +150,24 @@ def marginals(
     constraints: Constraints | None = None,
     semiring: Semiring | type[Semiring] = LogSum,
 ) -> Any:
-    """The expected count of each score, in the shape of the scores: the gradient of the log-partition.
+    """The expected count of each score: the gradient of the log-partition.
 
-    For an unambiguous system (`system.unambiguous`) the arc marginals are those of trees, p(tree) ∝ exp(score);
-    otherwise those of derivations, where a tree counts once for each of its derivations. All zero where no tree is
-    allowed. With the semiring `SingleRoot(LogSum)`, marginals of the trees with one root arc.
+    If derivations use a score at most once, as they do `arc`, its expected count is a probability, a *marginal*. In an
+    unambiguous system, p(tree) ∝ exp(score of the tree). In an ambiguous system, p(derivation) ∝ exp(score of the
+    derivation), so that a tree counts once for each of its derivations; see `system.unambiguous`.
+
+    Args:
+        system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
+        scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs.
+        semiring: `LogSum`, or `SingleRoot(LogSum)` for trees with exactly one arc from the root.
+
+    Returns:
+        Expected counts in the shape of the scores: an array, or a dictionary by name. All 0 if no tree is allowed.
+
+    Raises:
+        TypeError, ValueError: as by `inside`.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -132,7 +180,18 @@ def marginals(
 
 
 def nearest_tree(system: System, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
-    """A tree of the system's class with as many of these heads as one can have: int32 `[*batch, n]`.
+    """A tree of the system that has as many heads of a given tree as possible.
+
+    Args:
+        system: a system from `structdep.charts`, or your own.
+        heads: any tree, int `[*batch, n]`, such as a gold tree outside of the system's class.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        The head of each word, int32 `[*batch, n]`: the tree itself if the system has it.
+
+    Raises:
+        TypeError, ValueError: as by `structdep.trees.check_trees`, if `heads` are no trees (not inside of `jax.jit`).
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

@@ -1,7 +1,10 @@
-"""Trees inside a network: relaxations of the best tree, and estimators of gradients, for every class of trees.
+"""Trees inside a network: relaxations of the best tree, and gradient estimators, for every class of trees.
 
-Each function takes a system from `structdep.charts` or `structdep.spanning.all_trees()`, arc scores
-`[*batch, n+1, n+1]` and `lengths`, as `structdep.argmax` does.
+A *relaxation* returns arcs between 0 and 1, a mean of trees, with derivatives. A *gradient estimator* returns the best
+tree, or a mean loss, with a substitute for its gradient. Each function takes a system from `structdep.charts` or
+`structdep.spanning.all_trees()`, arc scores `[*batch, n+1, n+1]`, and `lengths`, as `structdep.argmax` does. Functions
+that only use best trees also take, in place of a system, your own function from scores and lengths to heads, int
+`[*batch, n]`, -1 if there is no tree; it excludes `constraints` and `single_root`.
 """
 
 from structdep.relaxations.losses import perturbed_loss, sparsemap_loss

@@ -1,4 +1,4 @@
-"""Fenchel-Young losses: zero at the gold tree, with the gradient relaxed tree - gold tree (Blondel et al. 2020).
+"""Fenchel-Young losses: the gradient is the relaxed tree minus the gold tree (Blondel, Martins and Niculae 2020).
 
 The loss whose relaxation is `marginals` is the likelihood: `structdep.losses.nll`.
 """
@@ -27,9 +27,28 @@ def sparsemap_loss(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """½‖scores - gold‖² less ½‖scores - y‖², where y is the point of `sparsemap`: `[*batch]`, >= 0.
+    """The Fenchel-Young loss of SparseMAP: ½‖scores - gold‖² - ½‖scores - y‖², where y is the point of `sparsemap`.
 
-    Infinite where an arc of the gold tree is forbidden.
+    The norms are over arcs. The gradient is y - gold.
+
+    Args:
+        system: a class of trees, which may be ambiguous.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        heads: the gold trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs, for the trees of y.
+        single_root: whether exactly one word depends on the root, in the trees of y.
+
+    Returns:
+        float `[*batch]`, 0 or more; inf if an arc of the gold tree is forbidden (-inf).
+
+    Raises:
+        TypeError, ValueError: as by `sparsemap`; heads of a wrong shape, or that are no trees (not inside of
+            `jax.jit`).
+
+    References:
+        Niculae, Martins, Blondel and Cardie 2018, SparseMAP: differentiable sparse structured inference. Blondel,
+        Martins and Niculae 2020, Learning with Fenchel-Young losses.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -55,7 +74,31 @@ def perturbed_loss(
     noise: str = "normal",
     single_root: bool = False,
 ) -> jax.Array:
-    """The mean best score of noisy scores less the gold tree's score: `[*batch]`; arguments as in `perturbed`.
+    """The Fenchel-Young loss of perturbed trees: the mean best score of noisy scores, minus the score of the gold tree.
+
+    The gradient is the result of `perturbed` minus the gold tree.
+
+    Args:
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        heads: the gold trees, int `[*batch, n]`.
+        key: one key of `jax.random`, which draws the noise of all sentences.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        sigma: the scale of the noise, in units of the scores.
+        samples: the number of draws, 1 or more; each takes the time of a best tree.
+        constraints: known heads and forbidden arcs; only with a system.
+        noise: "normal" or "gumbel" (shifted to the mean 0), both with scale 1.
+        single_root: whether exactly one word depends on the root; only with a system.
+
+    Returns:
+        float `[*batch]`. Its expectation, but not each estimate, is 0 or more.
+
+    Raises:
+        TypeError, ValueError: as by `perturbed`; heads of a wrong shape, or that are no trees (not inside of
+            `jax.jit`).
+
+    References:
+        Berthet, Blondel, Teboul, Cuturi, Vert and Bach 2020, Learning with differentiable perturbed optimizers.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

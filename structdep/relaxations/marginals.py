@@ -1,4 +1,4 @@
-"""The marginals of a tempered distribution, with or without noise: a smooth relaxation of the best tree."""
+"""Marginals at a temperature, with or without noise: a smooth relaxation of the best tree."""
 
 from __future__ import annotations
 
@@ -22,18 +22,28 @@ def marginals(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """The marginals of the scores divided by `temperature`: structured attention (Kim et al. 2017).
+    """The marginals of the scores divided by `temperature` (structured attention).
 
-    As the temperature falls to 0, the result goes to the best tree. Derivatives are exact.
+    As the temperature falls to 0, the result approaches the best tree. Derivatives are exact. In an ambiguous system,
+    the result are marginals of derivations, not of trees; see `structdep.marginals`.
 
     Args:
-        system: a class of trees that derives each tree once.
-        scores: arc scores, `[*batch, n+1, n+1]`.
-        lengths: words of each sentence, `[*batch]`.
+        system: a class of trees.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
         temperature: a positive number, or one for each sentence, `[*batch]`.
+        constraints: known heads and forbidden arcs.
+        single_root: whether exactly one word depends on the root.
 
     Returns:
-        Relaxed arcs in [0, 1], `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+        Relaxed arcs in [0, 1], float `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+
+    Raises:
+        TypeError: `scores` is a mapping, or as by `structdep.inside`.
+        ValueError: as by `structdep.inside`.
+
+    References:
+        Kim, Denton, Hoang and Rush 2017, Structured attention networks.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -58,10 +68,28 @@ def stochastic_softmax(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """A relaxed random tree: `marginals` of scores with Gumbel noise (Paulus et al. 2020).
+    """A relaxed random tree: `marginals` of scores with Gumbel noise.
 
-    As the temperature falls to 0, the result goes to the best tree of the noisy scores. Derivatives are exact, for the
-    noise that `key` draws. Arguments and result as in `marginals`.
+    As the temperature falls to 0, the result approaches the best tree of the noisy scores. Derivatives are exact, for
+    the noise that `key` draws.
+
+    Args:
+        system: a class of trees. In an ambiguous system, the result are marginals of derivations.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        key: one key of `jax.random`, which draws the noise of all sentences.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        temperature: a positive number, or one for each sentence, `[*batch]`.
+        constraints: known heads and forbidden arcs.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        Relaxed arcs in [0, 1], float `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+
+    Raises:
+        TypeError, ValueError: as by `marginals`.
+
+    References:
+        Paulus, Choi, Tarlow, Krause and Maddison 2020, Gradient estimation with stochastic softmax tricks.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

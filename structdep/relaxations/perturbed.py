@@ -1,4 +1,4 @@
-"""The mean of the best trees of noisy scores, whose derivative is an expectation, too (Berthet et al. 2020)."""
+"""The mean of the best trees of noisy scores (Berthet et al. 2020)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ class Draws(NamedTuple):
 
 
 def draws(key: jax.Array, samples: int, scores: jax.Array, noise: str) -> Draws:
-    """Raises ValueError for a kind of noise other than "normal" and "gumbel"."""
+    """The noise of some draws.
+
+    Raises:
+        ValueError: a kind of noise other than "normal" and "gumbel", or no samples.
+    """
+    if samples < 1:
+        raise ValueError(f"samples is {samples}: write 1 or more")
     shape = (samples, *scores.shape)
     if noise == "normal":
         normal = jax.random.normal(key, shape, scores.dtype)
@@ -46,20 +52,33 @@ def perturbed(
     noise: str = "normal",
     single_root: bool = False,
 ) -> jax.Array:
-    """The mean over draws of the best tree of `scores + sigma * noise`.
+    """The mean, over random draws, of the best tree of `scores + sigma · noise`.
 
-    First derivatives are unbiased estimates of those of the expectation; the best tree without noise serves as a
-    control variate.
+    First derivatives are unbiased estimates of those of the expectation. The best tree without noise is the control
+    variate, which reduces their variance.
 
     Args:
-        system: a class of trees, or a function from scores and lengths to heads.
-        scores: arc scores, `[*batch, n+1, n+1]`.
-        sigma: the scale of the noise.
-        samples: the number of draws, each of which costs a best tree.
-        noise: "normal" or "gumbel".
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        key: one key of `jax.random`, which draws the noise of all sentences.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        sigma: the scale of the noise, a positive number, in units of the scores.
+        samples: the number of draws, 1 or more; each takes the time of a best tree.
+        constraints: known heads and forbidden arcs; only with a system.
+        noise: "normal" or "gumbel" (shifted to the mean 0), both with scale 1.
+        single_root: whether exactly one word depends on the root; only with a system.
 
     Returns:
-        The share of the draws whose tree has each arc, `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+        The share of the draws whose tree has each arc, float `[*batch, n+1, n+1]`; zeros for a sentence without any
+        tree.
+
+    Raises:
+        TypeError: `scores` is a mapping, or as by `structdep.inside`.
+        ValueError: another name of the noise, `samples` below 1, `constraints` or `single_root` with a function, or as
+            by `structdep.inside`.
+
+    References:
+        Berthet, Blondel, Teboul, Cuturi, Vert and Bach 2020, Learning with differentiable perturbed optimizers.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

@@ -1,4 +1,4 @@
-"""Expectations of any function of the tree, with unbiased gradients by samples (score function estimators)."""
+"""The expectation of any function of a random tree, with unbiased gradients from samples."""
 
 from __future__ import annotations
 
@@ -29,23 +29,32 @@ def score_function(
 ) -> jax.Array:
     """An unbiased estimate of the expected loss of a random tree, with unbiased gradients.
 
-    The gradient by the scores is that of the log-probability times the loss less the mean loss of the other samples
-    (Kool et al. 2019). With `k_best`, the k best trees are summed exactly, and samples estimate the rest (Liu et al.
-    2019). Gradients by what `loss` itself depends on are the means of its gradients.
+    The gradient by the scores is the gradient of the log-probability of each sample times its loss, less the mean loss
+    of the other samples (the baseline). With `k_best`, the k best trees are summed exactly, and samples estimate the
+    rest. The gradient by the parameters of `loss` is the mean of its gradients.
 
     Args:
-        system: a class of trees that derives each tree once.
-        scores: arc scores, `[*batch, n+1, n+1]`.
-        loss: from heads, int32 `[*batch, n]`, to the loss of each sentence, `[*batch]`. It is mapped over samples by
-            `jax.vmap`.
+        system: an unambiguous system.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        loss: a function from heads, int32 `[*batch, n]`, to the loss of each sentence, `[*batch]`. `jax.vmap` maps it
+            over samples. It need not be differentiable.
+        key: one key of `jax.random`, which draws the samples of all sentences.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
         samples: the number of samples, at least 2.
         k_best: the number of best trees that are summed exactly.
+        constraints: known heads and forbidden arcs.
+        single_root: whether exactly one word depends on the root.
 
     Returns:
-        The estimate, `[*batch]`; 0 for a sentence without any tree.
+        The estimate, float `[*batch]`; 0 for a sentence without any tree.
 
     Raises:
-        ValueError: fewer than 2 samples, or a system that derives a tree several times.
+        TypeError: `scores` is a mapping, or as by `structdep.inside`.
+        ValueError: fewer than 2 samples, an ambiguous system, or as by `structdep.inside`.
+
+    References:
+        Kool, van Hoof and Welling 2019, Buy 4 REINFORCE samples, get a baseline for free! Liu, Regier, Tripuraneni,
+        Jordan and McAuliffe 2019, Rao-Blackwellized stochastic gradients for discrete distributions (the k best).
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

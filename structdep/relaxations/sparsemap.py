@@ -1,7 +1,7 @@
-"""SparseMAP: the point of the trees' convex hull that is nearest to the scores, a mean of few trees.
+"""SparseMAP: the point of the convex hull of the trees that is nearest to the scores, a mean of few trees.
 
-The active set is that of Wolfe's algorithm for the nearest point of a polytope (1976): the best tree of the gradient
-enters, and trees whose weight would be negative leave.
+The algorithm is Wolfe's for the nearest point of a polytope (1976). It keeps an active set of trees: the best tree of
+the gradient enters, and trees whose weight would be negative leave.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from structdep.trees.classes import System
 
 
 class SparseMap(NamedTuple):
-    """The nearest point and the trees whose mean it is.
+    """The result of `sparsemap`: the nearest point, and the trees whose mean it is.
 
-    `arcs` float `[*batch, n+1, n+1]`; `heads` int32 `[*batch, trees, n]`; `weights` float `[*batch, trees]`, 0 for
-    places that no tree takes.
+    Args:
+        arcs: the point, float `[*batch, n+1, n+1]`.
+        heads: the trees, int32 `[*batch, max_trees, n]`.
+        weights: the weight of each tree, float `[*batch, max_trees]`; 0 for unused entries of `heads`.
     """
 
     arcs: jax.Array
@@ -51,21 +53,35 @@ def sparsemap(
     tolerance: float = 1e-4,
     single_root: bool = False,
 ) -> SparseMap:
-    """The y in the convex hull of the trees' arcs with the least ½‖y - scores‖² (Niculae et al. 2018).
+    """SparseMAP: the point y in the convex hull of the trees' arcs with the least ½‖y - scores‖².
 
-    Divide the scores by a temperature for sparser or denser results. Derivatives of `arcs` and `weights` are exact on
-    the set of trees that is found: first derivatives, forward and reverse.
+    The point is a mean of few trees. Divide the scores by a temperature for sparser (below 1) or denser (above 1)
+    results. Derivatives of `arcs` and `weights` are exact, given the trees that are found: first derivatives, forward
+    and reverse.
 
     Args:
         system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
-        scores: arc scores, `[*batch, n+1, n+1]`.
-        max_trees: the most trees of one sentence (default: 2 n + 2). A sentence that needs more gets the best mean of
-            so many.
-        max_rounds: the most best trees that are searched for each sentence (default: 10 times `max_trees`).
-        tolerance: stop where no tree's score for `scores - y` is higher than y's own by more.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs; only with a system.
+        max_trees: the largest number of trees of one sentence (default: 2 n + 2). A sentence that needs more gets the
+            best mean of this number of trees.
+        max_rounds: the largest number of best trees that are searched for each sentence (default: 10 times
+            `max_trees`).
+        tolerance: the search ends if no tree's score by `scores - y` exceeds that of y by more than this.
+        single_root: whether exactly one word depends on the root; only with a system.
 
     Returns:
-        The nearest point, the trees and their weights. All zeros for a sentence without any tree.
+        `SparseMap(arcs, heads, weights)`: float `[*batch, n+1, n+1]`, int32 `[*batch, max_trees, n]` and float
+        `[*batch, max_trees]`. All zeros for a sentence without any tree.
+
+    Raises:
+        TypeError: `scores` is a mapping, or as by `structdep.inside`.
+        ValueError: `constraints` or `single_root` with a function, or as by `structdep.inside`.
+
+    References:
+        Niculae, Martins, Blondel and Cardie 2018, SparseMAP: differentiable sparse structured inference. Wolfe 1976,
+        Finding the nearest point in a polytope.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

@@ -1,4 +1,4 @@
-"""The best tree as 0 and 1, with a gradient that stands for the missing one."""
+"""The best tree as 0 and 1, with a substitute for its gradient, which is 0."""
 
 from __future__ import annotations
 
@@ -26,14 +26,27 @@ def straight_through(
     relaxed: jax.Array | None = None,
     single_root: bool = False,
 ) -> jax.Array:
-    """The best tree; backward, the identity (Bengio et al. 2013), or the derivative of `relaxed`.
+    """The best tree; the backward pass is the identity, or that of `relaxed`.
 
     Args:
-        relaxed: relaxed arcs that were computed from the same scores, such as `marginals(..)`: the result then has
-            their derivative.
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        constraints: known heads and forbidden arcs; only with a system.
+        relaxed: relaxed arcs, float `[*batch, n+1, n+1]`, computed from the same scores, such as `marginals(..)`; the
+            result has their derivatives.
+        single_root: whether exactly one word depends on the root; only with a system.
 
     Returns:
-        The arcs of the best tree, 0 or 1, `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+        The arcs of the best tree, 0 or 1, float `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+
+    Raises:
+        TypeError: `scores` is a mapping, or as by `structdep.inside`.
+        ValueError: `constraints` or `single_root` with a function, or as by `structdep.inside`.
+
+    References:
+        Bengio, Léonard and Courville 2013, Estimating or propagating gradients through stochastic neurons for
+        conditional computation.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
@@ -60,9 +73,26 @@ def spigot(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """The best tree y; backward, y less the projection of y - step * gradient onto the trees' hull (Peng et al. 2018).
+    """The best tree y; the backward pass is y minus a projection onto the convex hull of the trees.
 
-    The projection is that of `sparsemap`. Result as in `straight_through`.
+    The gradient by the scores is y - P(y - step · gradient), where P is the projection, `sparsemap`.
+
+    Args:
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        step: the length of the step against the gradient before the projection.
+        constraints: known heads and forbidden arcs; only with a system.
+        single_root: whether exactly one word depends on the root; only with a system.
+
+    Returns:
+        The arcs of the best tree, 0 or 1, float `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+
+    Raises:
+        TypeError, ValueError: as by `straight_through`.
+
+    References:
+        Peng, Thomson and Smith 2018, Backpropagating through structured argmax using a SPIGOT.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
@@ -84,9 +114,27 @@ def blackbox(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """The best tree; backward, the difference of two best trees (Vlastelica et al. 2020).
+    """The best tree; the backward pass is the difference of two best trees.
 
-    The gradient is `(best(scores) - best(scores - strength * gradient)) / strength`. Result as in `straight_through`.
+    The gradient by the scores is `(best(scores) - best(scores - strength · gradient)) / strength`.
+
+    Args:
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        strength: how far the scores move against the gradient, a positive number; a higher strength changes the tree
+            more often.
+        constraints: known heads and forbidden arcs; only with a system.
+        single_root: whether exactly one word depends on the root; only with a system.
+
+    Returns:
+        The arcs of the best tree, 0 or 1, float `[*batch, n+1, n+1]`; zeros for a sentence without any tree.
+
+    Raises:
+        TypeError, ValueError: as by `straight_through`.
+
+    References:
+        Vlastelica, Paulus, Musil, Martius and Rolínek 2020, Differentiation of blackbox combinatorial solvers.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
@@ -110,7 +158,28 @@ def implicit_mle(
     *,
     single_root: bool = False,
 ) -> jax.Array:
-    """The best tree of scores with Gumbel noise of scale `sigma`; backward as in `blackbox` (Niepert et al. 2021).
+    """The best tree of scores with Gumbel noise; the backward pass is that of `blackbox`, at the noisy scores.
+
+    Args:
+        system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
+        scores: arc scores, float `[*batch, n+1, n+1]`.
+        key: one key of `jax.random`, which draws the noise of all sentences.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        strength: as in `blackbox`.
+        sigma: the scale of the noise, in units of the scores.
+        constraints: known heads and forbidden arcs; only with a system.
+        single_root: whether exactly one word depends on the root; only with a system.
+
+    Returns:
+        The arcs of the best tree of the noisy scores, 0 or 1, float `[*batch, n+1, n+1]`; zeros for a sentence without
+        any tree.
+
+    Raises:
+        TypeError, ValueError: as by `straight_through`.
+
+    References:
+        Niepert, Minervini and Franceschi 2021, Implicit MLE: backpropagating through discrete exponential family
+        distributions.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import jax
@@ -65,9 +65,9 @@ def as_scores(scores: ArrayLike) -> jax.Array:
     """Arc scores as an array of floats, at least of single precision.
 
     Raises:
-        TypeError: a dictionary of tables; relaxations are about arcs.
+        TypeError: a mapping of tables, since relaxations read arc scores alone.
     """
-    if isinstance(scores, dict):
+    if isinstance(scores, Mapping):
         raise TypeError(f"relaxations take the arc scores alone, an array [*batch, n+1, n+1], not {sorted(scores)}")
     array = jnp.asarray(scores)
     return array.astype(jnp.promote_types(array.dtype, jnp.float32))

@@ -1,4 +1,8 @@
-"""Semirings, one a file."""
+"""Semirings: what a query computes over all derivations of a sentence.
+
+A semiring has a sum, over derivations, and a product, of the scores in a derivation. Queries take a semiring as a
+class, or as an instance where it has arguments: `structdep.inside(system, scores, semiring=KBest(5))`.
+"""
 
 from structdep.semirings.base import Semiring, semiring
 from structdep.semirings.cost_augmented import CostAugmented

@@ -1,4 +1,4 @@
-"""What a semiring is: four operations on arrays of values, and the laws that tests check."""
+"""The interface of semirings: operations on arrays of values, and the laws that tests check."""
 
 from __future__ import annotations
 
@@ -23,37 +23,65 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 def semiring(cls: type[T]) -> type[T]:
-    """Class decorator: a frozen dataclass that is a pytree, so that semirings with data pass through jit and grad."""
+    """Class decorator for semirings of your own: makes a frozen dataclass that is a pytree.
+
+    `jax.jit` and `jax.grad` then take semirings with arrays as arguments.
+
+    Args:
+        cls: a subclass of `Semiring`. Its annotated names are the arguments of its constructor.
+
+    Returns:
+        The class, as a dataclass that is registered with JAX.
+
+    Example:
+        >>> import jax.numpy as jnp, structdep as sd
+        >>> @sd.semiring
+        ... class Scaled(sd.Semiring):
+        ...     '''The best score, with all scores multiplied by a factor.'''
+        ...
+        ...     factor: float
+        ...
+        ...     def lift(self, name, table):
+        ...         return self.factor * table
+        ...
+        ...     def chart(self):
+        ...         return sd.MaxPlus()
+        >>> sd.inside(sd.charts.eisner(), jnp.ones((4, 4)), semiring=Scaled(2.0))
+        Array(6., dtype=float32)
+    """
     return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
 
 
 class Semiring:
-    """The interface, and what semirings over log-weights share: `times` adds, `zero` is -inf, `one` is 0.
+    """The interface of semirings, with defaults for logarithms of weights: `times` adds, `zero` is -inf, `one` is 0.
 
-    A semiring of your own is a subclass, decorated by `structdep.semiring`. It must define `sum`, or a
-    `chart` that does. It must also define each of these that differs:
+    A semiring of your own is a subclass, decorated by `structdep.semiring`. It must define `sum`, or a `chart` that
+    does. It must also define each of these that differs from the default:
 
-    * `times(a, b)`, the product of two values.
-    * `zero`, with the structure of a value and one number for each array of it, and `ones(shape, dtype)`.
-    * `lift(name, table)`, from scores to values: -inf must become `zero`. `lower(value)`, from the goal's value to the
-      result.
-    * `chart()`, where a semiring has arrays or only lifts scores: the semiring without arrays that fills the chart.
-    * `names`, the scores for which the semiring has arrays of its own.
-    * `idempotent = True`, where a value is one number, and a sum is always one of its terms: `argmax` then works.
+    * `times(a, b)`: the product of two values.
+    * `zero`: the zero, with the structure of a value and one number for each of its arrays; `ones(shape, dtype)`:
+      arrays of the one.
+    * `lift(name, table)`: from scores to values; -inf must become `zero`. `lower(value)`: from the goal's value to the
+      result of the query.
+    * `chart()`: the semiring that fills the chart, for a semiring that has arrays of its own or that only lifts scores.
+      It must not have arrays.
+    * `names`: the names of the scores for which the semiring has arrays of its own.
+    * `idempotent = True`: a value is one number, and a sum is always one of its terms. `argmax` then works.
 
     The laws: `sum` is associative and commutative with identity `zero`; `times` is associative with identity `one` and
     annihilator `zero`, and distributes over `sum`. Values are arrays or pytrees of arrays: chart axes first, then the
-    semiring's own axes. `fold`, `pullback` and `weights` are for speed alone: results must be those of `sum` and
+    semiring's own axes. `fold`, `pullback` and `weights` only affect speed: results must equal those of `sum` and
     `times`.
 
-    A semiring without a `times` of its own is `additive`: values are numbers, and the derivative of a value counts uses
-    of scores. In others derivatives are those of the operations. For second derivatives those of `sum` must be finite,
-    also where all terms are `zero`.
+    A semiring without a `times` of its own is `additive`: values are numbers, and the derivative of a value by a score
+    is the expected count of the score. Derivatives in other semirings are those of the operations. For second
+    derivatives, derivatives of `sum` must be finite, also if all terms are `zero`.
 
-    Concrete semirings of this library are final, as engines fill their charts without their methods.
+    The semirings of this library are final, because engines fill their charts without calling their methods.
 
     Raises:
-        TypeError: by a class that derives from a final one, or says that its own `times` adds.
+        TypeError: when a class is defined that derives from a final semiring, or that has `additive = True` and a
+            `times`.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd
@@ -100,21 +128,31 @@ class Semiring:
 
     @property
     def names(self) -> frozenset[str]:
-        """The scores for which the semiring has numbers of its own."""
+        """The names of the scores for which the semiring has arrays of its own."""
         return frozenset()
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> Value:
+        """Arrays of `zero`, of a shape and dtype, with the structure of a value."""
         return jax.tree.map(lambda zero: jnp.full(shape, zero, dtype), self.zero)
 
     def zero_of(self, value: Value) -> Any:
-        """Zero with the structure of this value."""
+        """The zero with the structure of `value`, which may have fewer arrays than `zero`: lists of the k best have."""
         return self.zero
 
     def ones(self, shape: Sequence[int], dtype: Any) -> Value:
+        """Arrays of the one, of a shape and dtype, with the structure of a value."""
         return jnp.zeros(shape, dtype)
 
     def lift(self, name: str, table: jax.Array) -> Value:
-        """Values of the score table `name`, `[*batch, positions...]`."""
+        """Values of scores.
+
+        Args:
+            name: the name of the score, such as "arc".
+            table: its scores, float `[*batch, positions..]`; -inf is forbidden.
+
+        Returns:
+            Values whose first axes are those of `table`.
+        """
         return table
 
     def chart(self) -> Semiring:
@@ -122,30 +160,60 @@ class Semiring:
         return self
 
     def randomness(self) -> jax.Array | None:
-        """The key by which a derivation is drawn when derivatives are asked for, if one is."""
+        """The key by which a derivation is drawn when derivatives are computed; None for expected counts."""
         return None
 
     def lower(self, value: Value) -> Any:
-        """What the user gets for the goal's value."""
+        """The result of a query, from the value of the goal, `[*batch]` and the semiring's own axes."""
         return value
 
     def times(self, a: Value, b: Value) -> Value:
+        """The semiring product of two values, broadcast against each other."""
         return a + b
 
     def sum(self, a: Value, axis: int | tuple[int, ...]) -> Value:
+        """The semiring sum along axes.
+
+        Args:
+            a: a value.
+            axis: one axis or several, from the chart's axes, at the front.
+
+        Returns:
+            The value without these axes.
+
+        Raises:
+            NotImplementedError: the semiring does not define it.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define sum(values, axis)")
 
     def plus(self, values: Sequence[Value]) -> Value:
-        """The semiring sum of some arrays."""
+        """The semiring sum of several values, broadcast against each other."""
         stacked = jax.tree.map(lambda *leaves: jnp.stack(jnp.broadcast_arrays(*leaves)), *values)
         return values[0] if len(values) == 1 else self.sum(stacked, 0)
 
     def fold(self, products: Sequence[Product]) -> Value:
-        """The sum of products: in each, factors that are constant along the summed axes are multiplied last."""
+        """The semiring sum of products: factors that are constant along the summed axes are multiplied last.
+
+        Args:
+            products: for each product, its factors, and the number of leading axes that are summed; an axis along which
+                a factor is constant has size 1.
+
+        Returns:
+            The value, without the summed axes.
+        """
         return self.plus([self._product(factors, summed) for factors, summed in products])
 
     def pullback(self, products: Sequence[Product], value: Value, cotangent: Value) -> list[list[Value]]:
-        """Cotangents of the factors of a fold with this `value`; additive products share theirs among the factors."""
+        """Cotangents of the factors of a fold.
+
+        Args:
+            products: as for `fold`.
+            value: the result of the fold.
+            cotangent: the cotangent of this result.
+
+        Returns:
+            For each product, the cotangent of each of its factors.
+        """
         if not self.additive:
             return self._pullback(products, cotangent)
         terms = [(reduce(self.times, factors), summed) for factors, summed in products]
@@ -165,7 +233,16 @@ class Semiring:
         return pulled
 
     def weights(self, products: Sequence[jax.Array], summed: Sequence[int], value: jax.Array) -> list[jax.Array]:
-        """The derivative of a fold's `value` by each term of its products; 0 where a term is -inf."""
+        """The derivatives of a fold by the terms of its products, in an additive semiring.
+
+        Args:
+            products: the product of the factors of each.
+            summed: the number of leading axes that are summed, for each product.
+            value: the result of the fold.
+
+        Returns:
+            For each product, the derivative of `value` by its terms: 0 where a term is -inf.
+        """
 
         def again(products: Sequence[jax.Array]) -> jax.Array:
             sums = [self.sum(p, tuple(range(axes))) if axes else p for p, axes in zip(products, summed, strict=True)]

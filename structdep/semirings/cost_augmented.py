@@ -1,4 +1,4 @@
-"""Scores with the Hamming cost: what margin losses look at."""
+"""Scores with the Hamming cost of a tree, for margin losses."""
 
 from __future__ import annotations
 
@@ -15,14 +15,27 @@ from structdep.semirings.max_plus import MaxPlus
 @final
 @semiring
 class CostAugmented(Semiring):
-    """A semiring over score + weight · (number of words whose head differs from `gold_heads`, int `[*batch, n]`).
+    """Another semiring, over scores to which each wrong head adds a cost.
 
-    With `MaxPlus`, the tree that a hinge loss pushes down; with `LogSum`, what softmax-margin loss subtracts from.
+    The score of a tree becomes score + weight · (number of words whose head differs from `gold_heads`). With `MaxPlus`,
+    the best tree is the one that a hinge loss compares with the gold tree; with `LogSum`, the value is the first term
+    of the softmax-margin loss.
+
+    Args:
+        gold_heads: int `[*batch, n]`, the gold head of each word.
+        weight: the cost of a wrong head, in units of the scores.
+        base: the semiring, a class or an instance.
+
+    Raises:
+        TypeError, ValueError: by a query, if `gold_heads` are not integers or do not have the shape of the scores'
+            heads.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
         >>> sd.inside(sd.charts.eisner(), jnp.zeros((3, 3)), semiring=sd.CostAugmented(jnp.array([0, 1])))
         Array(2., dtype=float32)
+        >>> sd.argmax(sd.charts.eisner(), jnp.zeros((3, 3)), semiring=sd.CostAugmented(jnp.array([0, 1])))
+        Array([2, 0], dtype=int32)
     """
 
     gold_heads: ArrayLike
@@ -34,10 +47,12 @@ class CostAugmented(Semiring):
 
     @property
     def idempotent(self) -> bool:  # type: ignore[override]
+        """Whether a sum is one of its terms: that of `base`."""
         return self.chart().idempotent
 
     @property
     def names(self) -> frozenset[str]:
+        """See `Semiring.names`."""
         return instance(self.base).names
 
     def lift(self, name: str, table: jax.Array) -> Value:

@@ -1,4 +1,4 @@
-"""How many derivations there are."""
+"""The number of derivations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from structdep.semirings.log_sum import LogSum
 @final
 @semiring
 class Counting(Semiring):
-    """The logarithm of the number of derivations that use no forbidden (-inf) score: for unambiguous systems, of trees.
+    """The logarithm of the number of derivations without forbidden (-inf) scores; other scores do not matter.
+
+    In an unambiguous system, this is the number of trees.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

@@ -1,4 +1,4 @@
-"""Entropies, step by step: of large scores, too, they are sums of small numbers."""
+"""Entropies, without cancellation where scores are large."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from structdep.semirings.log_sum import LogSum
 
 
 class Entropies(NamedTuple):
-    """Of the derivations: the log of the sum of their weights, and the entropy of p ∝ weight, in nats."""
+    """The result of `Entropy`.
+
+    Args:
+        log_partition: log Σ exp(score) over derivations, float `[*batch]`; -inf if there is none.
+        entropy: -Σ p log p over derivations with p ∝ exp(score), float `[*batch]`, in nats; 0 if there is none.
+    """
 
     log_partition: jax.Array
     entropy: jax.Array
@@ -22,9 +27,13 @@ class Entropies(NamedTuple):
 @final
 @semiring
 class Entropy(Semiring):
-    """Log-partition and entropy (Cortes et al. 2008): independent parts add up, alternatives have that of their choice.
+    """The log-partition and the entropy of derivations: the result is `Entropies(log_partition, entropy)`.
 
-    No large number is ever subtracted from another, as in log Z - E[score].
+    Products add the entropies of independent parts; sums add the entropy of the choice between alternatives. No large
+    numbers are subtracted, as they are in log Z - E[score].
+
+    References:
+        Cortes, Mohri, Rastogi and Riley 2008, On the computation of the relative entropy of probabilistic automata.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

@@ -14,7 +14,13 @@ from structdep.semirings.log_sum import LogSum
 
 
 class Moments(NamedTuple):
-    """Log-partition, mean and variance, `[*batch]`."""
+    """The result of `Expectation`.
+
+    Args:
+        log_partition: log Σ exp(score) over derivations, float `[*batch]`; -inf if there is none.
+        mean: the mean of the quantity, float `[*batch]`.
+        variance: the variance of the quantity, float `[*batch]`.
+    """
 
     log_partition: jax.Array
     mean: jax.Array
@@ -24,13 +30,22 @@ class Moments(NamedTuple):
 @final
 @semiring
 class Expectation(Semiring):
-    """Mean and variance of Σ `quantities` over the scores that a derivation uses (Eisner 2002; Li, Eisner 2009).
+    """The mean and the variance of an additive quantity, under p(derivation) ∝ exp(score).
 
-    `quantities` are tables, named and shaped as the scores are, finite where scores are; absent ones are 0. Values are
-    log-weight, mean and variance: independent parts add up, alternatives mix.
+    The quantity of a derivation is the sum of `quantities` over the scores that the derivation uses, such as its number
+    of root arcs. The result is `Moments(log_partition, mean, variance)`.
+
+    Args:
+        quantities: a mapping from names of scores to tables, each of the shape of the score's table (axes of size 1 are
+            broadcast). They are finite wherever scores are finite. Absent tables count as 0.
 
     Raises:
-        TypeError, ValueError: by what computes with it, if quantities have no names, or other names or shapes.
+        TypeError, ValueError: by a query, if quantities are no mapping, or have names or shapes that the scores do not
+            have.
+
+    References:
+        Eisner 2002, Parameter estimation for probabilistic finite-state transducers. Li and Eisner 2009, First- and
+        second-order expectation semirings.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -48,6 +63,7 @@ class Expectation(Semiring):
 
     @property
     def names(self) -> frozenset[str]:
+        """See `Semiring.names`."""
         if not isinstance(self.quantities, Mapping | None):
             raise TypeError(
                 f'quantities are tables by name, such as {{"arc": ..}}, not {type(self.quantities).__name__}'

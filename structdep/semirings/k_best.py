@@ -26,9 +26,21 @@ WINDOW = 4
 @final
 @semiring
 class KBest(Semiring):
-    """The scores of the k best derivations, `[*batch, k]`, from the best down; -inf where there are fewer.
+    """The scores of the k best derivations, best first.
 
-    The gradient of each is its derivation. In an ambiguous system a tree comes once for each of its derivations.
+    The value of a query is float `[*batch, k]`, -inf where a sentence has fewer derivations. The gradient of each score
+    is 1 at the scores that its derivation uses, else 0. In an ambiguous system, a tree appears once for each of its
+    derivations.
+
+    Args:
+        k: the number of derivations, 1 or more.
+
+    Raises:
+        TypeError: k is not a whole number.
+        ValueError: k is below 1.
+
+    References:
+        Huang and Chiang 2005, Better k-best parsing.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -48,6 +60,7 @@ class KBest(Semiring):
 
     @property
     def zero(self) -> Any:
+        """-inf at each of k ranks."""
         return (-jnp.inf,) * self.k
 
     def zero_of(self, value: Ranked) -> Any:

@@ -1,4 +1,4 @@
-"""The log of the sum over derivations, and its gradient: marginals."""
+"""The log-partition; its gradient is the marginals."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from structdep.semirings.reductions import total
 @final
 @semiring
 class LogSum(Semiring):
-    """Log-sum-exp: log Σ exp(score) over derivations; its gradient gives the marginals.
+    """The log-partition: log Σ exp(score) over derivations. Its gradient is the marginals.
 
     Example:
-        >>> import jax.numpy as jnp, structdep as sd
+        >>> import jax, jax.numpy as jnp, structdep as sd
         >>> sd.LogSum().sum(jnp.array([0.0, 0.0]), 0)
         Array(0.6931472, dtype=float32)
+        >>> jax.grad(lambda scores: sd.eisner(scores, semiring=sd.LogSum))(jnp.zeros((3, 3)))[0].round(4)
+        Array([0.    , 0.6667, 0.6667], dtype=float32)
     """
 
     def sum(self, a: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:

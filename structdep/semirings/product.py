@@ -13,7 +13,11 @@ from structdep.semirings.base import Semiring, Value, instance, semiring
 @final
 @semiring
 class Pair(Semiring):
-    """The values in two semirings.
+    """Two semirings at once: the result is the tuple of both results.
+
+    Args:
+        first: a semiring, a class or an instance.
+        second: another semiring.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -35,10 +39,12 @@ class Pair(Semiring):
 
     @property
     def names(self) -> frozenset[str]:
+        """See `Semiring.names`."""
         return self.both[0].names | self.both[1].names
 
     @property
     def zero(self) -> Any:
+        """The zeros of both."""
         return (self.both[0].zero, self.both[1].zero)
 
     def zero_of(self, value: Value) -> Any:

@@ -1,4 +1,4 @@
-"""One derivation, drawn at random: the gradient is its arcs."""
+"""One random derivation, as a gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from structdep.semirings.log_sum import LogSum
 @final
 @semiring
 class Sample(Semiring):
-    """The log-partition; its gradient is one derivation drawn with p(derivation) ∝ exp(score), exactly, by `key`.
+    """The log-partition, whose gradient is a random derivation: 1 at the scores that it uses, else 0.
+
+    The derivation is drawn exactly, with p(derivation) ∝ exp(score). `structdep.sample` returns its heads.
+
+    Args:
+        key: one key of `jax.random`, for all sentences.
 
     Example:
         >>> import jax, jax.numpy as jnp, structdep as sd

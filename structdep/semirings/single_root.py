@@ -17,7 +17,12 @@ Graded = tuple[Value, Value]
 @final
 @semiring
 class SingleRoot(Semiring):
-    """The value in another semiring of the derivations in which exactly one word depends on the root.
+    """Another semiring, over the derivations in which exactly one word depends on the root.
+
+    Values are pairs of values of `base`: of the derivations without an arc from the root, and of those with one.
+
+    Args:
+        base: the semiring, a class or an instance.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -36,10 +41,12 @@ class SingleRoot(Semiring):
 
     @property
     def names(self) -> frozenset[str]:
+        """See `Semiring.names`."""
         return self._base.names
 
     @property
     def zero(self) -> Any:
+        """The zero of `base`, twice."""
         return (self._base.zero, self._base.zero)
 
     def zero_of(self, value: Graded) -> Any:
@@ -56,7 +63,7 @@ class SingleRoot(Semiring):
         return without, with_one
 
     def grade(self, name: str, table: jax.Array, zero: float) -> tuple[jax.Array, jax.Array]:
-        """Numbers of no root arc, and of one: `zero` where a score is not of this kind."""
+        """Numbers of no root arc, and of one: arrays like `table`, `zero` where a score is not of this kind."""
         is_root = (jnp.arange(table.shape[-2]) == 0)[:, None] if name == "arc" else jnp.zeros((), bool)
         return jnp.where(is_root, zero, table), jnp.where(is_root, table, zero)
 

@@ -1,4 +1,4 @@
-"""The class of all trees: no rules, but an algorithm of its own for each semiring that has one."""
+"""The class of all trees: no rules, but an algorithm for each of several semirings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ from structdep.trees import heads_to_arcs
 
 @dataclass(frozen=True)
 class SpanningTrees:
-    """All dependency trees, whatever arcs cross; see `all_trees`."""
+    """All dependency trees, as a system for queries; made by `all_trees`.
+
+    Args:
+        single_root: whether exactly one word depends on the root.
+
+    Example:
+        >>> print(SpanningTrees(single_root=True))
+        all_trees_single_root: time O(n^3), space O(n^2), one derivation a tree
+    """
 
     single_root: bool = False
     unambiguous: ClassVar[bool] = True
@@ -35,14 +43,17 @@ class SpanningTrees:
 
     @property
     def name(self) -> str:
+        """The name in messages."""
         return "all_trees_single_root" if self.single_root else "all_trees"
 
     @property
     def trees(self) -> str:
+        """The name of the class of trees."""
         return "all with a single root" if self.single_root else "all"
 
     @property
     def declared(self) -> dict[str, tuple[Score, int]]:
+        """The scores by name, each with its number of positions: only `arc`."""
         return {"arc": (Score("arc"), 2)}
 
     def __str__(self) -> str:
@@ -50,11 +61,21 @@ class SpanningTrees:
 
 
 def all_trees(single_root: bool = False) -> SpanningTrees:
-    """All trees, by arc scores, in the place of a deduction system.
+    """All dependency trees by arc scores, as a system for queries.
 
-    Log-partition and marginals are those of the Matrix-Tree theorem, the best tree is that of Chu, Liu and Edmonds;
-    samples and k-best trees are exact. There is an algorithm for `MaxPlus`, `LogSum`, `KBest`, `Expectation`,
-    `Entropy`, and what is made of them. With `single_root`, exactly one word depends on the root.
+    The log-partition and marginals are computed by the Matrix-Tree theorem. Best, random and k best trees are exact.
+    Queries take the semirings `MaxPlus`, `LogSum`, `KBest`, `Expectation`, `Entropy`, and those that build on them:
+    `CostAugmented`, `Counting`, `Sample`, `SingleRoot`, `Pair`.
+
+    Args:
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        A system in time O(n^3), the first argument of queries. They raise `ValueError` for other semirings.
+
+    References:
+        Koo, Globerson, Carreras and Collins 2007; Smith and Smith 2007 (the Matrix-Tree theorem). Chu and Liu 1965;
+        Edmonds 1967 (maximum spanning trees). Murty 1968; Lawler 1972 (the k best).
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd

@@ -1,4 +1,9 @@
-"""Transition systems: greedy parsers and beams over any scorer, and the oracles that train them."""
+"""Transition systems: greedy parsers and beams with any scorer, and the oracles that train them.
+
+A *configuration* is a stack, a buffer, and the heads that words have got. s0, s1 and s2 are the top words of the stack;
+b0 and b1 are the front of the buffer. A *run* is a sequence of transitions from the first configuration to a final one.
+A *scorer* is a function from `Features`, the nodes at s2, s1, s0, b0 and b1, to the scores of all transitions.
+"""
 
 from structdep.transitions import losses
 from structdep.transitions.beam import beam_search

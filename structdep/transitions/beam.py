@@ -29,11 +29,25 @@ class Beam(NamedTuple):
 def beam_search(
     system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int, width: int, normalize: bool = False
 ) -> Parse:
-    """Trees by keeping the `width` best runs after each transition; a run that has ended waits for the others.
+    """Trees by beam search: the `width` runs with the best total scores are kept after each transition.
 
-    Arguments and errors as for `greedy`, but features are `[*batch, width]`. Width 1 gives the trees of `greedy`; a
-    width of as many runs as there are gives the best run of all. Scores of a scorer that learned to compare the
-    transitions of one configuration say nothing of others: `normalize` makes them log-probabilities of what is legal.
+    A run that has ended waits for the others. Width 1 gives the trees of `greedy`; a width of all runs gives the best
+    run.
+
+    Args:
+        system: from `structdep.transitions`, or your own.
+        scorer: a function from `Features` of int32 `[*batch, width]` to scores, float `[*batch, width, transitions]`.
+        lengths: int `[*batch]`, the number of words of each sentence.
+        words: the number of words of padded sentences, n.
+        width: the number of runs that are kept, 1 or more.
+        normalize: whether scores become log-probabilities over the legal transitions of each configuration. Needed for
+            a scorer that was trained to compare transitions of one configuration only.
+
+    Returns:
+        `Parse(heads, scores, steps)` of the best run: int32 `[*batch, n]`, float and int32 `[*batch]`.
+
+    Raises:
+        TypeError, ValueError: as by `greedy`; `width` is not a whole number of 1 or more.
 
     Example:
         >>> from structdep.transitions import arc_hybrid, table_scorer

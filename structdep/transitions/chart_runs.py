@@ -35,13 +35,22 @@ def best_sequences(
     lengths: ArrayLike | None = None,
     tables: Mapping[str, ArrayLike] | None = None,
 ) -> Sequences:
-    """Of the runs that make trees, `heads` int `[*batch, n]`, those that the chart of the system scores highest.
+    """The run with the best score for each gold tree, from the chart of the system; in numpy.
 
-    `tables` are scores as `table_scorer` and the chart take them. The chart of MH_4 has not all runs of the system, so
-    not all trees either; where it has none, `static_oracle` may have one.
+    The chart of MH_4 lacks some runs of the system, and therefore some trees; `static_oracle` may have a run for them.
+
+    Args:
+        system: `arc_hybrid()`, `arc_eager()` or `mh4()`.
+        heads: the gold trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        tables: scores by name, as for `table_scorer`; default: all 0.
+
+    Returns:
+        `Sequences`, as by `sequences`.
 
     Raises:
-        TypeError, ValueError: no trees, trees that the chart has not, a system without chart.
+        TypeError: heads or lengths that are not integers.
+        ValueError: heads that are no trees, or trees that the chart lacks; a system without a chart.
 
     Example:
         >>> early = {"ra": jnp.zeros((5, 5)).at[1, 2].set(1.0)}  # 1 gets its head while 2 is in the buffer

@@ -1,7 +1,7 @@
-"""Configurations of transition systems as arrays, and what transitions do to them: for numpy's and JAX's arrays alike.
+"""Configurations of transition systems as arrays, and the effect of transitions, for arrays of numpy and of JAX.
 
-The arrays that come in decide which of the two computes. Nothing is written in place and no shape depends on data: all
-functions may be batched, jitted and vmapped.
+The arrays that come in decide whether numpy or JAX computes. Nothing is written in place, and no shape depends on data:
+all functions may be batched, jitted and vmapped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ NONE = -1
 
 
 class Features(NamedTuple):
-    """The nodes at the places of a configuration, int32 `[*batch]`: 0 the root, 1..length words, length+1 for none."""
+    """The nodes next to the border of stack and buffer, which scorers may look at.
+
+    All are int32 `[*batch]`: 0 is the root, 1 to length are words, and length + 1 means that there is no node.
+
+    Args:
+        s2: the third node of the stack, from its top.
+        s1: the second node of the stack.
+        s0: the top of the stack.
+        b0: the front of the buffer.
+        b1: the second node of the buffer.
+    """
 
     s2: Array
     s1: Array
@@ -29,9 +39,15 @@ class Features(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """Stack and buffer, int32 `[*batch, n+2]`: their first `stacked` and `buffered` nodes count, s0 and b0 come last.
+    """Configurations of sentences: stack, buffer, and the heads that words have got.
 
-    `heads`, int32 `[*batch, n+2]`, has the head of each node, -1 where there is none yet; `lengths` counts words.
+    Args:
+        stack: int32 `[*batch, n+2]`; the first `stacked` entries are the nodes of the stack, s0 last.
+        stacked: int32 `[*batch]`.
+        buffer: int32 `[*batch, n+2]`; the first `buffered` entries are the nodes of the buffer, b0 last.
+        buffered: int32 `[*batch]`.
+        heads: int32 `[*batch, n+2]`, the head of each node; -1 if it has none yet.
+        lengths: int32 `[*batch]`, the number of words of each sentence.
     """
 
     stack: Array

@@ -1,4 +1,4 @@
-"""Error exploration: runs in which a parser follows its own errors, with what would have been best in each place."""
+"""Error exploration: training runs in which a parser follows its own errors."""
 
 from __future__ import annotations
 
@@ -27,19 +27,31 @@ def explore(
     margin: float = 1.0,
     probability: float = 0.1,
 ) -> Sequences:
-    """Runs of at most `steps` transitions by a scorer that errs (Goldberg, Nivre 2013; Kiperwasser, Goldberg 2016).
+    """Runs in which a scorer sometimes follows its own errors, with the best transitions in each configuration.
 
-    Where the best wrong transition scores higher than the best right one it is followed, and where it comes within
-    `margin` of it, with some `probability`. What an oracle rules out is never followed: with a static one there are no
-    errors. Scores have no gradient here: score the features of the sequences again, and compare what is `best` there
-    with the rest of what is `legal`.
+    A transition is right if the oracle gives it the least cost, else wrong. The best wrong transition is followed if it
+    scores higher than the best right one, and with `probability` if it comes within `margin` of it. Transitions that
+    the oracle rules out are never followed: a static oracle allows no errors. The result has no gradient: to train,
+    score `features` again, and compare the transitions that are `best` with the others that are `legal`.
 
     Args:
         oracle: from `dynamic_oracle`.
-        scorer: as for `greedy`.
-        gold: `oracle.gold(heads, lengths)`.
-        key: of `jax.random`.
-        steps: how many transitions to follow; 2n without swaps.
+        scorer: a function from `Features` of int32 `[*batch]` to scores, float `[*batch, transitions]`.
+        gold: the gold trees, `oracle.gold(heads, lengths)`.
+        key: one key of `jax.random`.
+        steps: the number of transitions to follow at most; 2n ends all runs of systems without swaps.
+        margin: in units of the scores.
+        probability: in [0, 1].
+
+    Returns:
+        `Sequences`, with arrays `[*batch, steps]` and `[*batch, steps, transitions]`.
+
+    Raises:
+        TypeError, ValueError: scores of another dtype or shape.
+
+    References:
+        Goldberg and Nivre 2013, Training deterministic parsers with non-deterministic oracles. Kiperwasser and Goldberg
+        2016, Simple and accurate dependency parsing using bidirectional LSTM feature representations (the margin).
 
     Example:
         >>> from structdep.transitions import arc_hybrid, dynamic_oracle, table_scorer

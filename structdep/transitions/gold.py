@@ -1,4 +1,4 @@
-"""Gold trees as oracles look at them."""
+"""Gold trees, with what oracles need to know of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from structdep.trees import check_trees, is_projective, projective_order
 
 
 class Gold(NamedTuple):
-    """Trees by arrays int32 `[*batch, n+2]`, an entry a node; what is no word has neutral ones.
+    """Gold trees, with what oracles need to know of them; made by `Oracle.gold`.
 
-    `heads` (-1 for what is no word), numbers of `dependents`, `ranks` in the projective order (Nivre 2009), `parts`: a
-    swap waits where the words behind it are of one.
+    All arrays are int32 `[*batch, n+2]`, with an entry for each node: the root, the words, and padding.
+
+    Args:
+        heads: the head of each word; -1 for other nodes.
+        dependents: the number of dependents of each node.
+        ranks: the place of each node in the projective order, in which the tree is projective.
+        parts: for lazy swaps, the top of the maximal projective part of each node; otherwise the node itself.
     """
 
     heads: Array

@@ -19,19 +19,23 @@ State = tuple[Configuration, jax.Array, jax.Array]
 
 
 def greedy(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int) -> Parse:
-    """Trees by the legal transition of highest score in each configuration, the first of the system's among equals.
+    """Trees by the legal transition with the highest score in each configuration; ties go to the first in the system.
 
-    Every run ends in a tree of the system's class after at most `system.most(length)` transitions, whatever the scores:
-    no system of `structdep.transitions` can get stuck.
+    Each run ends in a tree of the system's class after at most `system.most(length)` transitions, whatever the scores:
+    no system of `structdep.transitions` gets stuck.
 
     Args:
         system: from `structdep.transitions`, or your own.
-        scorer: from `Features` of int32 `[*batch]` to scores `[*batch, transitions]`.
+        scorer: a function from `Features` of int32 `[*batch]` to scores, float `[*batch, transitions]`.
         lengths: int `[*batch]`, the number of words of each sentence.
-        words: how many words there is room for, n.
+        words: the number of words of padded sentences, n.
+
+    Returns:
+        `Parse(heads, scores, steps)`: int32 `[*batch, n]`, float and int32 `[*batch]`.
 
     Raises:
-        TypeError, ValueError: lengths that are no integers or go beyond `words`, scores of another shape.
+        TypeError: no transition system; lengths that are not integers, or scores that are not floats.
+        ValueError: lengths that are not in 0..n, or scores of another shape.
 
     Example:
         >>> from structdep.transitions import arc_hybrid, table_scorer

@@ -1,4 +1,4 @@
-"""Losses of transitions' scores along sequences, one value a sentence: what a local parser is trained by."""
+"""Losses of the scores of transitions along sequences, one value a sentence, to train a greedy parser."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ LEAST = -1e30
 
 
 def hinge(scores: jax.Array, found: Sequences, margin: float = 1.0) -> jax.Array:
-    """Σ max(0, margin + best wrong score - best right score) over the steps: f32 `[*batch]`.
+    """Hinge loss of transitions: Σ max(0, margin + best wrong score - best right score) over the steps.
 
-    `scores`, `[*batch, steps, transitions]`, are those of a scorer for `found.features`. Right is what is best by the
-    oracle, wrong what is legal beside it.
+    A transition is right if it is best by the oracle, and wrong if it is legal but not best.
+
+    Args:
+        scores: float `[*batch, steps, transitions]`, the scores of a scorer for `found.features`.
+        found: sequences, from `sequences`, `best_sequences` or `explore`.
+        margin: in units of the scores.
+
+    Returns:
+        float32 `[*batch]`, 0 or more.
 
     Example:
         >>> from structdep.transitions import arc_hybrid, sequences, static_oracle
@@ -29,7 +36,14 @@ def hinge(scores: jax.Array, found: Sequences, margin: float = 1.0) -> jax.Array
 
 
 def nll(scores: jax.Array, found: Sequences) -> jax.Array:
-    """-Σ log p(right transitions) over the steps, p ∝ exp(score) over the legal ones: f32 `[*batch]`; see `hinge`.
+    """Negative log-likelihood of the right transitions, with p ∝ exp(score) over the legal transitions of each step.
+
+    Args:
+        scores: float `[*batch, steps, transitions]`, the scores of a scorer for `found.features`.
+        found: sequences, from `sequences`, `best_sequences` or `explore`.
+
+    Returns:
+        float32 `[*batch]`, in nats, 0 or more.
 
     Example:
         >>> from structdep.transitions import arc_hybrid, sequences, static_oracle

@@ -32,10 +32,17 @@ FORM = re.compile(r"σ(.*)\|(.*)β\s*⊢\s*σ(.*)\|(.*)β(?:,\s*(\w+)\s*→\s*(\
 
 @dataclass(frozen=True)
 class Transition:
-    """A name, a rule `σ .. | .. β ⊢ σ .. | .. β, head → dependent` (the arc is optional) and a further condition.
+    """A transition: a rule from one configuration to the next, as papers write it.
+
+    Args:
+        name: the name in messages, and of its scores.
+        rule: `σ .. | .. β ⊢ σ .. | .. β, head → dependent`. Before ⊢ it names nodes at the top of the stack (s2 s1 s0)
+            and at the front of the buffer (b0 b1); after ⊢, the nodes that stand there in their place. The arc is
+            optional.
+        requires: a further condition, a function from a `Configuration` to bool `[*batch]`.
 
     Raises:
-        ValueError: a rule that is none, quoted with what is wrong.
+        ValueError: the rule does not have this form; the message quotes it.
 
     Example:
         >>> Transition("la2", "σ s1 s0 | b0 β ⊢ σ s0 | b0 β, b0 → s1").removed
@@ -60,17 +67,17 @@ class Transition:
 
     @property
     def before(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The places that the rule names on the stack and on the buffer."""
+        """The places that the rule names before ⊢: on the stack, and in the buffer."""
         return tuple(self._parts[0].split()), tuple(self._parts[1].split())
 
     @property
     def after(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What stands on the stack and on the buffer in their stead."""
+        """The places that stand there after ⊢: on the stack, and in the buffer."""
         return tuple(self._parts[2].split()), tuple(self._parts[3].split())
 
     @property
     def arc(self) -> tuple[str, str] | None:
-        """Head and dependent of the arc that is made."""
+        """The head and the dependent of the arc that the transition makes, or None."""
         return (self._parts[4], self._parts[5]) if self._parts[4] else None
 
     @property
@@ -115,11 +122,17 @@ def _problem(transition: Transition) -> str:
 
 @dataclass(frozen=True)
 class TransitionSystem:
-    """Transitions in the order in which they are tried where scores are equal; `trees` names the class of their trees.
+    """A transition system: transitions, and where the root stands.
 
-    The root stands first on the stack or last in the buffer: a run goes from ([0], [1..n]) or ([], [1..n, 0]) to the
-    root alone, and there should be a transition in every configuration before. Equal by value and hashable: a static
-    argument of jitted functions.
+    A run goes from ([0], [1..n]), or from ([], [1..n, 0]) with `root_last`, to the root alone. Every other
+    configuration should have a legal transition. Systems are equal by value and hashable, so that they can be static
+    arguments of jitted functions.
+
+    Args:
+        name: the name in messages.
+        transitions: the transitions, which are also the last axis of scores. Of equal scores, the first is taken.
+        root_last: whether the root is the last node of the buffer; otherwise it is the first node of the stack.
+        trees: the name of the class of the trees that runs make.
 
     Raises:
         ValueError: two transitions of one name.
@@ -144,7 +157,7 @@ class TransitionSystem:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the transitions, in which order their scores stand."""
+        """The names of the transitions, in the order of the last axis of scores."""
         return tuple(transition.name for transition in self.transitions)
 
     @property
@@ -153,7 +166,7 @@ class TransitionSystem:
         return any(transition.inverted for transition in self.transitions)
 
     def most(self, words: int) -> int:
-        """The most transitions of a run: 2n, and two more for every pair of words that changes its order."""
+        """The largest number of transitions of a run over `words` words: 2n without swaps, n(n+1) with swaps."""
         return words * (words + 1) if self.swaps else 2 * words
 
     def __str__(self) -> str:

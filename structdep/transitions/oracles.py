@@ -22,9 +22,14 @@ Step = tuple[Configuration, NDArray[np.bool_], NDArray[np.int32]]
 
 @dataclass(frozen=True)
 class Oracle:
-    """The costs of a system's transitions, given gold trees: made by `static_oracle` and `dynamic_oracle`.
+    """The costs of transitions on the way to gold trees; made by `static_oracle` and `dynamic_oracle`.
 
-    `costs` and `best` take arrays of numpy or of JAX, and may stand in jitted code.
+    `costs` and `best` take arrays of numpy or of JAX, and can be jitted.
+
+    Args:
+        system: the transition system.
+        rule: a function from the system, a configuration and gold trees to costs.
+        lazy: whether swaps wait; see `static_oracle`.
     """
 
     system: TransitionSystem
@@ -32,25 +37,58 @@ class Oracle:
     lazy: bool = False
 
     def gold(self, heads: ArrayLike, lengths: ArrayLike | None = None) -> Gold:
-        """What the oracle needs to know of trees, `heads` int `[*batch, n]`.
+        """Gold trees, with what the oracle needs to know of them.
+
+        Args:
+            heads: int `[*batch, n]`.
+            lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+        Returns:
+            `Gold`, whose arrays are int32 `[*batch, n+2]`.
 
         Raises:
-            TypeError, ValueError: no trees, or none of the system's class (of MH_4 only its runs tell).
+            TypeError: heads or lengths that are not integers.
+            ValueError: heads that are no trees, or no trees of the system's class. (For MH_4, only the runs show this.)
         """
         gold = gold_trees(self.system, heads, lengths)
         check_class(self.system, gold)
         return gold._replace(parts=_projective_parts(gold)) if self.lazy else gold
 
     def costs(self, configuration: Configuration, gold: Gold) -> Array:
-        """How many words each transition costs, `NEVER` where it must not be taken: int32 `[*batch, transitions]`."""
+        """The cost of each transition: how many words can no longer get their gold heads after it.
+
+        Args:
+            configuration: where the runs are, `[*batch]`.
+            gold: the gold trees of the same sentences.
+
+        Returns:
+            int32 `[*batch, transitions]`; 2^30 for transitions that are illegal or ruled out.
+        """
         return self.rule(self.system, configuration, gold)
 
     def best(self, configuration: Configuration, gold: Gold) -> Array:
-        """The transitions of least cost: bool `[*batch, transitions]`; none in a final configuration."""
+        """The transitions of least cost.
+
+        Args:
+            configuration: where the runs are, `[*batch]`.
+            gold: the gold trees of the same sentences.
+
+        Returns:
+            bool `[*batch, transitions]`; all False in a final configuration.
+        """
         return least(self.costs(configuration, gold))
 
     def follow(self, gold: Gold, rng: np.random.Generator | None = None) -> Iterator[Step]:
-        """Runs of least cost, in numpy, until nothing can be taken; of equals the system's last, or a random one."""
+        """Runs of least cost, in numpy, until no run has a transition.
+
+        Args:
+            gold: the gold trees.
+            rng: draws one of several best transitions; without it, the last in the system is taken.
+
+        Yields:
+            Configurations `[*batch]`, the best transitions, bool `[*batch, transitions]`, and the transition that is
+            taken, int32 `[*batch]`, -1 behind the end of a run.
+        """
         configuration = start(self.system, gold.lengths, gold.heads.shape[-1] - 2)
         while True:
             best = self.best(configuration, gold)
@@ -63,10 +101,22 @@ class Oracle:
 
 
 def static_oracle(system: TransitionSystem, lazy: bool = False) -> Oracle:
-    """The oracle that knows one run for each tree: arcs as soon as they can be made.
+    """The oracle that knows one run for each tree, with arcs as early as possible.
 
-    Swaps bring words into projective order (Nivre 2009); `lazy` lets them wait until the words of a maximal projective
-    part have their arcs (Nivre, Kuhlmann, Hall 2009: arc-standard with swap).
+    Args:
+        system: from `structdep.transitions`.
+        lazy: whether swaps wait until the words of a maximal projective part have their arcs; only for
+            `arc_standard(swap=True)`.
+
+    Returns:
+        An oracle, whose `costs` are 0 for one transition.
+
+    Raises:
+        ValueError: `lazy` with another system.
+
+    References:
+        Nivre 2009, Non-projective dependency parsing in expected linear time (swaps bring words into projective order).
+        Nivre, Kuhlmann and Hall 2009, An improved oracle for dependency parsing with online reordering (lazy swaps).
 
     Example:
         >>> oracle = static_oracle(arc_standard(swap=True))
@@ -79,10 +129,23 @@ def static_oracle(system: TransitionSystem, lazy: bool = False) -> Oracle:
 
 
 def dynamic_oracle(system: TransitionSystem, by_arc: bool = False) -> Oracle:
-    """The oracle that knows what is best in every configuration: arc-eager, and arc-hybrid without and with swap.
+    """The oracle that knows the best transitions in every configuration.
 
-    `by_arc` counts the arcs that a transition makes unreachable, each looked at alone, as the papers do; the default is
-    the true loss, see `structdep.transitions.loss`. In arc-hybrid without swap the two are the same.
+    Args:
+        system: `arc_eager()`, `arc_hybrid()` or `arc_hybrid(swap=True)`.
+        by_arc: whether the cost is the number of gold arcs that a transition makes unreachable, each considered alone,
+            as in the papers. The default is the exact loss of the best run that follows. For `arc_hybrid()`, both are
+            the same.
+
+    Returns:
+        An oracle.
+
+    Raises:
+        ValueError: another system.
+
+    References:
+        Goldberg and Nivre 2013, Training deterministic parsers with non-deterministic oracles. De Lhoneux, Stymne and
+        Nivre 2017, Arc-hybrid non-projective dependency parsing with a static-dynamic oracle (swap).
 
     Example:
         >>> oracle = dynamic_oracle(arc_hybrid())

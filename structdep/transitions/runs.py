@@ -15,9 +15,13 @@ from structdep.transitions.scorers import Scorer, TableScorer
 
 
 class Parse(NamedTuple):
-    """Trees, their scores, and numbers of transitions, `[*batch]`.
+    """The result of `greedy` and `beam_search`.
 
-    `heads`, int32 `[*batch, n]`, is 0 in padding; -1 would be a word of a run that got stuck, in a system of your own.
+    Args:
+        heads: the head of each word, int32 `[*batch, n]`: 0 is the root, and padding; -1 for words without a head,
+            where a run of a system of your own gets stuck.
+        scores: the sum of the scores of the transitions, float `[*batch]`.
+        steps: the number of transitions, int32 `[*batch]`.
     """
 
     heads: jax.Array

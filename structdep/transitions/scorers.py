@@ -25,9 +25,15 @@ CONTEXTS = {"": ("s0", "b0"), ":s1": ("s1", "s0"), ":full": ("s1", "s0", "b0")}
 
 
 def vectors(states: jax.Array, features: Features, places: Sequence[str] = PLACES) -> jax.Array:
-    """The vectors of the nodes at some places, one behind the other: `[*batch, .., len(places) d]`.
+    """The vectors of the nodes at some places of a configuration, concatenated: the input of a scorer's network.
 
-    `states`, `[*batch, n+2, d]`, has a vector for the root, for each word, and at length+1 for none.
+    Args:
+        states: float `[*batch, n+2, d]`: a vector of the root, of each word, and at length + 1 the vector for no node.
+        features: the nodes at the places, int32 `[*batch, ..]`.
+        places: the names of the places, from s2, s1, s0, b0 and b1.
+
+    Returns:
+        float `[*batch, .., len(places) · d]`.
 
     Example:
         >>> states = jnp.arange(8.0).reshape(4, 2)  # root, two words, none
@@ -43,7 +49,12 @@ def vectors(states: jax.Array, features: Features, places: Sequence[str] = PLACE
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TableScorer:
-    """Tables as a scorer: made by `table_scorer`."""
+    """A scorer from tables of scores; made by `table_scorer`.
+
+    Args:
+        tables: scores by name, float `[*batch, n+2, n+2(, n+2)]`.
+        system: the transition system.
+    """
 
     tables: dict[str, jax.Array]
     system: TransitionSystem = field(metadata={"static": True})
@@ -61,7 +72,15 @@ class TableScorer:
         return jnp.stack([score(transition) for transition in self.system.transitions], axis=-1)
 
     def check(self, batch: tuple[int, ...], words: int) -> None:
-        """Raise ValueError where the tables are of other sentences than a batch of so many words."""
+        """Check that the tables fit sentences.
+
+        Args:
+            batch: the shape of the batch.
+            words: the number of words of padded sentences, n.
+
+        Raises:
+            ValueError: the tables have another batch or another number of words.
+        """
         known = reduce(dict.__or__, map(_tables, self.system.transitions))
         for name, table in self.tables.items():
             own, room = table.shape[: table.ndim - len(known[name])], table.shape[-1] - 2
@@ -73,15 +92,19 @@ class TableScorer:
 
 
 def table_scorer(system: TransitionSystem, tables: Tables) -> TableScorer:
-    """Tables as charts take them, as scores of single transitions: a beam wide enough finds what the chart finds.
+    """A scorer from the tables of scores that charts read; with a wide beam, both find the same best run.
 
     Args:
         system: a transition system.
-        tables: `arc`, `[*batch, n+1, n+1]` (an array without a name is that), and of each transition t `t[s0, b0]`,
-            `t:s1[s1, s0]`, `t:full[s1, s0, b0]`, `[*batch, n+2, n+2(, n+2)]`; those that are not there count as zero.
+        tables: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables: `arc`; and for each
+            transition t `t[s0, b0]`, `t:s1[s1, s0]` and `t:full[s1, s0, b0]`, `[*batch, n+2, n+2(, n+2)]`, whose scores
+            add up. Absent tables score 0.
+
+    Returns:
+        A scorer for `greedy` and `beam_search`, a pytree.
 
     Raises:
-        ValueError: names that are none of these, shapes that do not fit.
+        ValueError: other names, or shapes that do not fit.
 
     Example:
         >>> from structdep.transitions import arc_hybrid

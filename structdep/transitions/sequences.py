@@ -16,10 +16,13 @@ from structdep.transitions.oracles import Oracle, static_oracle
 
 
 class Sequences(NamedTuple):
-    """Runs: arrays `[*batch, steps]` and `[*batch, steps, transitions]`, neutral behind a run's end.
+    """Runs, with what could be done in each configuration. Behind the end of a run, entries are neutral.
 
-    `features` int32; `transitions` int32, those that were taken, -1 behind the end; `legal` and `best` bool, what could
-    be taken and what the oracle wanted.
+    Args:
+        features: the nodes at s2, s1, s0, b0 and b1 before each transition, int32 `[*batch, steps]` each.
+        transitions: the transitions that were taken, int32 `[*batch, steps]`; -1 behind the end.
+        legal: the transitions that could be taken, bool `[*batch, steps, transitions]`.
+        best: the transitions that the oracle prefers, bool `[*batch, steps, transitions]`.
     """
 
     features: Features
@@ -31,12 +34,20 @@ class Sequences(NamedTuple):
 def sequences(
     oracle: Oracle, heads: ArrayLike, lengths: ArrayLike | None = None, rng: np.random.Generator | None = None
 ) -> Sequences:
-    """The runs by which an oracle makes trees, `heads` int `[*batch, n]`; in numpy.
+    """The runs by which an oracle makes trees; in numpy.
 
-    Of several best transitions the system's last is taken (reduce early), or a random one if there is an `rng`.
+    Args:
+        oracle: from `static_oracle` or `dynamic_oracle`.
+        heads: the gold trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        rng: draws one of several best transitions; without it, the last in the system is taken (reduce early).
+
+    Returns:
+        `Sequences`, with arrays `[*batch, steps]` and `[*batch, steps, transitions]`.
 
     Raises:
-        TypeError, ValueError: no trees, or one that no run makes.
+        TypeError: heads or lengths that are not integers.
+        ValueError: heads that are no trees, or trees that no run makes.
 
     Example:
         >>> from structdep.transitions import arc_hybrid
@@ -58,7 +69,18 @@ def sequences(
 
 
 def makes(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """Whether the system's static oracle makes each tree: bool `[*batch]`.
+    """Whether the static oracle of a system makes each tree: whether the tree is in the system's class.
+
+    Args:
+        system: a transition system.
+        heads: the trees, int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        bool `[*batch]`, an array of numpy.
+
+    Raises:
+        TypeError, ValueError: heads that are no trees.
 
     Example:
         >>> from structdep.transitions import arc_hybrid, mh4

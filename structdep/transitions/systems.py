@@ -13,7 +13,17 @@ ONTO_S0 = Transition("la", "σ s1 s0 | β ⊢ σ s0 | β, s0 → s1")
 
 
 def arc_standard(swap: bool = False) -> TransitionSystem:
-    """Arc-standard: projective trees; with `swap` all trees (Nivre 2004, 2009).
+    """Arc-standard: projective trees; with `swap`, all trees.
+
+    Args:
+        swap: whether there is a transition that exchanges two nodes.
+
+    Returns:
+        A transition system.
+
+    References:
+        Nivre 2004, Incrementality in deterministic dependency parsing. Nivre 2009, Non-projective dependency parsing in
+        expected linear time (swap).
 
     Example:
         >>> print(arc_standard(swap=True))
@@ -30,9 +40,18 @@ def arc_standard(swap: bool = False) -> TransitionSystem:
 
 
 def arc_hybrid(swap: bool = False) -> TransitionSystem:
-    """Arc-hybrid: projective trees (Kuhlmann, Gómez-Rodríguez, Satta 2011).
+    """Arc-hybrid: projective trees; with `swap`, all trees with one arc from the root.
 
-    With `swap` all trees with one root arc, the root standing last (de Lhoneux, Stymne, Nivre 2017).
+    Args:
+        swap: whether there is a transition that exchanges two nodes. The root is then the last node of the buffer.
+
+    Returns:
+        A transition system.
+
+    References:
+        Kuhlmann, Gómez-Rodríguez and Satta 2011, Dynamic programming algorithms for transition-based dependency
+        parsers. De Lhoneux, Stymne and Nivre 2017, Arc-hybrid non-projective dependency parsing with a static-dynamic
+        oracle (swap).
 
     Example:
         >>> print(arc_hybrid(swap=True))
@@ -50,9 +69,16 @@ def arc_hybrid(swap: bool = False) -> TransitionSystem:
 
 
 def arc_eager() -> TransitionSystem:
-    """Arc-eager: projective trees (Nivre 2003), by the runs that end in one.
+    """Arc-eager: projective trees. Conditions exclude the runs that do not end in a tree.
 
-    A word that is shifted gets its head from the buffer: so the last word is not, and waits until all others have one.
+    A word that is shifted gets its head from the buffer. Therefore the last word is not shifted, and it stays in the
+    buffer until all other words have heads.
+
+    Returns:
+        A transition system.
+
+    References:
+        Nivre 2003, An efficient algorithm for projective dependency parsing.
 
     Example:
         >>> print(arc_eager())
@@ -72,7 +98,13 @@ def arc_eager() -> TransitionSystem:
 
 
 def mh4() -> TransitionSystem:
-    """MH_4: mildly non-projective trees, those of the chart `mhk(4)` and some more (Gómez-Rodríguez, Shi, Lee 2018).
+    """MH_4: mildly non-projective trees, the trees of the chart `charts.mhk(4)` and some more.
+
+    Returns:
+        A transition system.
+
+    References:
+        Gómez-Rodríguez, Shi and Lee 2018, Global transition-based non-projective dependency parsing.
 
     Example:
         >>> print(mh4())

@@ -1,4 +1,10 @@
-"""Dependency trees as arrays of heads: conversions, checks, enumeration, attachment scores."""
+"""Dependency trees as arrays of heads: conversions, checks, enumeration, attachment scores.
+
+`heads` are int `[*batch, n]`: `heads[.., m-1]`, in 0..n, is the head of word m, and 0 is the root. `lengths` are int
+`[*batch]`, the number of words of each sentence (default: n); heads behind these words are ignored. `heads_to_arcs`,
+`arcs_to_heads` and `is_tree` are JAX functions and can be jitted; all other functions use numpy and need concrete
+arrays.
+"""
 
 from structdep.trees import conversions, pseudo_projective
 from structdep.trees.attachment import AttachmentCounts

@@ -1,4 +1,4 @@
-"""Attachment scores: how many words have the right head, and the right relation."""
+"""Attachment scores: the number of words with the right head, and with the right relation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from structdep.trees.heads import concrete, is_word_of
 
 @dataclass(frozen=True)
 class AttachmentCounts:
-    """How many words have the right head (`uas_correct`), and the right relation too (`las_correct`), out of `total`.
+    """Counts of words with the right head, and with the right head and relation; counts of several sentences add up.
+
+    Args:
+        total: the number of words.
+        uas_correct: the number of words with the right head.
+        las_correct: the number of words with the right head and the right relation.
 
     Example:
         >>> first = AttachmentCounts.of([2, 0], ["det", "root"], [2, 0], ["amod", "root"])
@@ -35,7 +40,22 @@ class AttachmentCounts:
         deprels: ArrayLike,
         lengths: ArrayLike | None = None,
     ) -> AttachmentCounts:
-        """Counts of predicted against gold trees, all `[*batch, n]`; relations are numbers or strings."""
+        """Counts of predicted trees against gold trees.
+
+        Args:
+            gold_heads: int `[*batch, n]`.
+            gold_deprels: the relations of the gold trees, numbers or strings, `[*batch, n]`.
+            heads: the predicted heads, int `[*batch, n]`.
+            deprels: the predicted relations, `[*batch, n]`.
+            lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+        Returns:
+            The counts of all sentences together.
+
+        Raises:
+            TypeError: gold heads or lengths that are not integers.
+            ValueError: arrays of different shapes, or lengths out of range.
+        """
         gold, lengths = concrete(gold_heads, lengths)
         arrays = {"gold_deprels": gold_deprels, "heads": heads, "deprels": deprels}
         found = {name: np.asarray(array) for name, array in arrays.items()}
@@ -53,10 +73,10 @@ class AttachmentCounts:
 
     @property
     def uas(self) -> float:
-        """Unlabeled attachment score, in 0..1; NaN where there are no words."""
+        """Unlabelled attachment score, uas_correct / total, in 0..1; NaN if there are no words."""
         return self.uas_correct / self.total if self.total else math.nan
 
     @property
     def las(self) -> float:
-        """Labeled attachment score, in 0..1; NaN where there are no words."""
+        """Labelled attachment score, las_correct / total, in 0..1; NaN if there are no words."""
         return self.las_correct / self.total if self.total else math.nan

@@ -1,8 +1,8 @@
-"""Scores and lengths in the layouts of other libraries, as they are wanted here: JAX functions, with derivatives.
+"""Scores and lengths of other libraries, converted to the layout of structdep, by JAX functions with derivatives.
 
-Here scores are `[*batch, n+1, n+1]`, `[head, dependent]`, row 0 the root, and lengths count words. Trees need less: the
-heads of torch-struct's compact representation are ours, SuPar's `arcs[..., 1:]` are, and `structdep.trees` turns
-matrices of arcs, as SynJax has them, into heads.
+In structdep, scores are `[*batch, n+1, n+1]`, indexed by head and dependent; row 0 is the root, and lengths count
+words. Trees need no function: the heads of torch-struct's compact representation, and SuPar's `arcs[..., 1:]`, are
+heads in structdep; `structdep.trees.arcs_to_heads` converts the matrices of arcs that SynJax has.
 """
 
 from __future__ import annotations
@@ -16,9 +16,21 @@ Converted = tuple[jax.Array, jax.Array | None]
 
 
 def from_torch_struct(log_potentials: ArrayLike, lengths: ArrayLike | None = None) -> Converted:
-    """From `torch_struct.DependencyCRF`: `[*batch, n, n]`, `[head, child]` without root, whose arcs are the diagonal.
+    """Scores and lengths of `torch_struct.DependencyCRF`.
 
-    Its `multiroot=False` is `single_root=True` here.
+    Its `multiroot=False` is `single_root=True` in structdep.
+
+    Args:
+        log_potentials: float `[*batch, n, n]`, indexed by head and child, without the root: the diagonal has the scores
+            of arcs from the root.
+        lengths: int `[*batch]`, the number of words of each sentence, or None.
+
+    Returns:
+        Scores, `[*batch, n+1, n+1]`, and lengths, `[*batch]`, or None if none are given.
+
+    Raises:
+        TypeError: lengths that are not integers.
+        ValueError: scores of another shape.
 
     Example:
         >>> import structdep as sd
@@ -34,9 +46,20 @@ def from_torch_struct(log_potentials: ArrayLike, lengths: ArrayLike | None = Non
 
 
 def from_supar(scores: ArrayLike, lens: ArrayLike | None = None) -> Converted:
-    """From `supar.DependencyCRF` and `supar.MatrixTree`: `[*batch, n+1, n+1]`, `[dependent, head]`, the root first.
+    """Scores and lengths of `supar.DependencyCRF` and `supar.MatrixTree`.
 
-    Its `multiroot=False`, the default there, is `single_root=True` here.
+    Their `multiroot=False`, which is their default, is `single_root=True` in structdep.
+
+    Args:
+        scores: float `[*batch, n+1, n+1]`, indexed by dependent and head; entry 0 is the root.
+        lens: int `[*batch]`, the number of words of each sentence, or None.
+
+    Returns:
+        Scores, `[*batch, n+1, n+1]`, and lengths, `[*batch]`, or None if none are given.
+
+    Raises:
+        TypeError: lengths that are not integers.
+        ValueError: scores of another shape.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -49,10 +72,21 @@ def from_supar(scores: ArrayLike, lens: ArrayLike | None = None) -> Converted:
 
 
 def from_synjax(log_potentials: ArrayLike, lengths: ArrayLike | None = None) -> Converted:
-    """From `synjax.SpanningTreeCRF(directed=True)`: the scores are ours; its lengths count nodes, with the root.
+    """Scores and lengths of `synjax.SpanningTreeCRF(directed=True)`.
 
-    (Its documentation says that they do not; its code has them default to the number of nodes.) `single_root_edge` is
-    `single_root` here.
+    Its `single_root_edge` is `single_root` in structdep.
+
+    Args:
+        log_potentials: float `[*batch, n+1, n+1]`, indexed by head and dependent, as in structdep.
+        lengths: int `[*batch]`, the number of nodes of each sentence, the root included, or None. (SynJax's
+            documentation says that lengths exclude the root; in its code, the default length is the number of nodes.)
+
+    Returns:
+        Scores, `[*batch, n+1, n+1]`, and lengths in words, `[*batch]`, or None if none are given.
+
+    Raises:
+        TypeError: lengths that are not integers.
+        ValueError: scores of another shape.
 
     Example:
         >>> import jax.numpy as jnp

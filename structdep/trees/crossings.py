@@ -1,4 +1,4 @@
-"""Which arcs of a tree cross, and what follows: projective trees, 1-Endpoint-Crossing trees."""
+"""Crossing arcs, projective trees, 1-Endpoint-Crossing trees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from structdep.trees.heads import check_trees, concrete, is_word_of
 
 
 def crossing_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """For each word, whether its arc crosses another: bool `[*batch, n]`. Arcs from the root count.
+    """For each word, whether the arc from its head crosses another arc; arcs from the root count.
+
+    Args:
+        heads: int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        bool `[*batch, n]`; False in padding.
+
+    Raises:
+        TypeError, ValueError: heads or lengths of a wrong dtype or shape.
 
     Example:
         >>> crossing_arcs([3, 4, 0, 3]).tolist()
@@ -19,7 +29,17 @@ def crossing_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray
 
 
 def is_projective(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """Whether no two arcs cross, those from the root included: bool `[*batch]`.
+    """Whether no two arcs of a tree cross, arcs from the root included.
+
+    Args:
+        heads: int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        bool `[*batch]`.
+
+    Raises:
+        TypeError, ValueError: heads or lengths of a wrong dtype or shape.
 
     Example:
         >>> is_projective([[2, 0, 2], [3, 0, 2]]).tolist()
@@ -29,7 +49,20 @@ def is_projective(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray
 
 
 def is_one_endpoint_crossing(heads: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """Whether, for every arc, all arcs that cross it share an endpoint: bool `[*batch]` (Pitler, Kannan, Marcus 2013).
+    """Whether a tree is 1-Endpoint-Crossing: for each arc, all arcs that cross it share an endpoint.
+
+    Args:
+        heads: int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        bool `[*batch]`.
+
+    Raises:
+        TypeError, ValueError: heads or lengths of a wrong dtype or shape.
+
+    References:
+        Pitler, Kannan and Marcus 2013, Finding optimal 1-endpoint-crossing trees.
 
     Example:
         >>> is_one_endpoint_crossing([[0, 0, 0, 1, 1], [0, 0, 0, 1, 2]]).tolist()
@@ -44,7 +77,19 @@ def is_one_endpoint_crossing(heads: ArrayLike, lengths: ArrayLike | None = None)
 
 
 def projective_order(heads: ArrayLike) -> NDArray[np.int32]:
-    """The words of one tree, `[n]`, in an order that makes it projective: traversed in-order (Nivre 2009).
+    """The words of a tree in an order in which the tree is projective: the in-order traversal.
+
+    Args:
+        heads: the heads of one sentence, int `[n]`.
+
+    Returns:
+        The numbers of the words, int32 `[n]`.
+
+    Raises:
+        TypeError, ValueError: heads of several sentences, or that are no tree.
+
+    References:
+        Nivre 2009, Non-projective dependency parsing in expected linear time.
 
     Example:
         >>> projective_order([3, 4, 0, 3]).tolist()  # 2 stands beside its head, 4

@@ -1,9 +1,4 @@
-"""Dependency trees as heads: conversions, checks, enumeration.
-
-Everywhere `heads` is int `[*batch, n]`: `heads[..., d-1]`, in 0..n, is the head of word d, 0 the root. `lengths`, int
-`[*batch]`, counts the words, n where absent; heads behind them are ignored. `heads_to_arcs`, `arcs_to_heads` and
-`is_tree` are JAX functions that may stand in jitted code; everything else is numpy, and needs concrete heads.
-"""
+"""Dependency trees as arrays of heads: conversions, checks, enumeration. `structdep.trees` describes the arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +15,17 @@ LARGEST = 7
 
 
 def heads_to_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
-    """The arcs of a tree: bool `[*batch, n+1, n+1]`, `[head, dependent]`. A head outside 0..n gives no arc. (JAX)
+    """The arcs of a tree, from its heads (a JAX function).
+
+    Args:
+        heads: int `[*batch, n]`; a head outside of 0..n gives no arc.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        bool `[*batch, n+1, n+1]`, indexed by head and dependent.
+
+    Raises:
+        TypeError, ValueError: heads or lengths of a wrong dtype or shape.
 
     Example:
         >>> heads_to_arcs([2, 0]).astype(int)
@@ -35,7 +40,18 @@ def heads_to_arcs(heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Arr
 
 
 def arcs_to_heads(arcs: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:
-    """The heads of a tree's arcs: int32 `[*batch, n]`, 0 in padding, -1 for a word without head. (JAX)
+    """The heads of a tree, from its arcs (a JAX function).
+
+    Args:
+        arcs: `[*batch, n+1, n+1]`, indexed by head and dependent, not 0 for each arc. Of several heads of a word, the
+            first is taken.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+
+    Returns:
+        int32 `[*batch, n]`: 0 is the root, and padding; -1 for a word without a head.
+
+    Raises:
+        TypeError, ValueError: arcs or lengths of a wrong dtype or shape.
 
     Example:
         >>> arcs_to_heads(heads_to_arcs([2, 0, 2], lengths=2), lengths=2)
@@ -51,9 +67,18 @@ def arcs_to_heads(arcs: ArrayLike, lengths: ArrayLike | None = None) -> jax.Arra
 
 
 def is_tree(heads: ArrayLike, lengths: ArrayLike | None = None, single_root: bool = False) -> jax.Array:
-    """Whether every word's chain of heads ends at the root: bool `[*batch]`. (JAX)
+    """Whether heads are a tree: whether each word's chain of heads ends at the root (a JAX function).
 
-    With `single_root`, exactly one word must have head 0.
+    Args:
+        heads: int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
+        single_root: whether exactly one word must have the head 0.
+
+    Returns:
+        bool `[*batch]`.
+
+    Raises:
+        TypeError, ValueError: heads or lengths of a wrong dtype or shape.
 
     Example:
         >>> is_tree([[0, 1, 1], [0, 0, 1], [0, 3, 2], [0, 1, 9]])
@@ -75,11 +100,16 @@ def _is_tree(xp: Any, heads: Any, lengths: Any, single_root: bool = False) -> An
 
 
 def check_trees(heads: ArrayLike, lengths: ArrayLike | None = None) -> None:
-    """Raise unless all heads are trees.
+    """Raise an error unless all heads are trees.
+
+    Args:
+        heads: int `[*batch, n]`.
+        lengths: int `[*batch]`, the number of words of each sentence; default: n.
 
     Raises:
-        TypeError: heads or lengths that are no integers.
-        ValueError: shapes that do not fit, lengths out of range, or no tree: which sentence, its heads, what is wrong.
+        TypeError: heads or lengths that are not integers.
+        ValueError: shapes that do not fit, lengths out of range, or no tree: the message has the sentence, its heads,
+            and what is wrong.
 
     Example:
         >>> check_trees([[0, 1, 2], [2, 3, 1]])
@@ -112,7 +142,13 @@ def _problem(heads: Sequence[int]) -> str:
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle in one sentence's heads (all in 0..n), from dependent to head; or nothing.
+    """A cycle in the heads of a sentence.
+
+    Args:
+        heads: the heads of one sentence, each in 0..n.
+
+    Returns:
+        The words of a cycle, from dependent to head; empty if there is none.
 
     Example:
         >>> find_cycle([2, 0, 2]), find_cycle([2, 3, 1])
@@ -132,12 +168,17 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
 
 def all_trees(n: int, single_root: bool = False) -> NDArray[np.int32]:
-    """All dependency trees of n words, in lexicographic order: int32 `[trees, n]`.
+    """All dependency trees of n words, in lexicographic order: (n+1)^(n-1) trees, or n^(n-1) with `single_root`.
 
-    There are (n+1)^(n-1) of them, n^(n-1) with `single_root`.
+    Args:
+        n: the number of words, 1 to 7.
+        single_root: whether exactly one word depends on the root.
+
+    Returns:
+        int32 `[trees, n]`.
 
     Raises:
-        ValueError: n < 1, or more words than `LARGEST`.
+        ValueError: n is not in 1..7.
 
     Example:
         >>> all_trees(2).tolist()

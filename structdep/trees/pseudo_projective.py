@@ -1,9 +1,10 @@
-"""Pseudo-projective trees: crossing arcs are lifted, and labels say from where (Nivre, Nilsson 2005).
+"""Pseudo-projective trees: crossing arcs are lifted, and relations record from where (Nivre and Nilsson 2005).
 
-A word whose arc crosses others is attached to the head of its head, and so on up, until the tree is projective. The
-relations then tell a parser of projective trees what to learn, and a decoder where to search:
+A word whose arc crosses others is attached to the head of its head, and so on, until the tree is projective. The
+relations then record where the head of a lifted word is, so that a parser of projective trees can learn them and
+`decode` can search for the head:
 
-| scheme | lifted word | words on the way down to its head |
+| scheme | relation of a lifted word | relation of words on the way down to its head |
 |---|---|---|
 | head | `own|head's` | |
 | path | `own|` | `own↓` |
@@ -25,14 +26,31 @@ UP, DOWN = "|", "↓"
 
 
 class Tree(NamedTuple):
-    """Heads int32 `[n]` and relations of one sentence."""
+    """A tree with relations, of one sentence.
+
+    Args:
+        heads: int32 `[n]`.
+        deprels: the relation of each word.
+    """
 
     heads: NDArray[np.int32]
     deprels: tuple[str, ...]
 
 
 def lift(heads: ArrayLike) -> NDArray[np.int32]:
-    """A projective tree, int32 `[n]`: again and again, the shortest arc that is not projective is lifted.
+    """A projective tree: while arcs cross, the shortest arc that is not projective is lifted to the head of its head.
+
+    Args:
+        heads: a tree, int `[n]`.
+
+    Returns:
+        int32 `[n]`.
+
+    Raises:
+        TypeError, ValueError: heads that are no tree.
+
+    References:
+        Nivre and Nilsson 2005, Pseudo-projective dependency parsing.
 
     Example:
         >>> lift([3, 4, 0, 3]).tolist()
@@ -66,10 +84,22 @@ def _dominance(heads: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def encode(heads: ArrayLike, deprels: Sequence[str], scheme: Scheme = "head") -> Tree:
-    """A projective tree whose relations tell what `decode` needs: one sentence, heads int `[n]` and relations.
+    """The lifted tree, whose relations record what `decode` needs.
+
+    Args:
+        heads: a tree, int `[n]`.
+        deprels: the relation of each word.
+        scheme: "head", "path" or "head+path": what relations record; see `structdep.pseudo_projective`.
+
+    Returns:
+        `Tree(heads, deprels)`, projective.
 
     Raises:
-        ValueError: no tree, another number of relations, one that has `|` or `↓` in it, an unknown scheme.
+        ValueError: heads that are no tree, another number of relations, a relation with `|` or `↓`, or an unknown
+            scheme.
+
+    References:
+        Nivre and Nilsson 2005, Pseudo-projective dependency parsing.
 
     Example:
         >>> encode([3, 4, 0, 3], ["det", "case", "root", "obj"], "head+path")
@@ -95,14 +125,26 @@ def encode(heads: ArrayLike, deprels: Sequence[str], scheme: Scheme = "head") ->
 
 
 def decode(heads: ArrayLike, deprels: Sequence[str], scheme: Scheme = "head") -> Tree:
-    """The tree that an encoded one stands for: lifted words go to the head for which they are marked.
+    """The tree that an encoded tree stands for: each lifted word moves to the head that its relation records.
 
-    From the top of the tree downwards and from left to right, each lifted word's head is searched breadth-first below
-    the head that it has now: the first word of the relation sought (head), that on a marked way (head+path), or the
-    end of the first marked way (path). Where there is none, the word stays, unless there is one when others have moved.
+    Lifted words are taken from the top of the tree downwards and from left to right. The head of a lifted word is
+    searched breadth-first below its present head: the first word with the recorded relation ("head"), the first one on
+    a marked way ("head+path"), or the end of the first marked way ("path"). If there is none, the word stays; it is
+    tried again when other words have moved.
+
+    Args:
+        heads: a tree, int `[n]`, such as a parser's.
+        deprels: the relation of each word, as by `encode`.
+        scheme: the scheme of the relations.
+
+    Returns:
+        `Tree(heads, deprels)`, with the relations that `encode` was given.
 
     Raises:
-        ValueError: no tree, another number of relations, an unknown scheme.
+        ValueError: heads that are no tree, another number of relations, or an unknown scheme.
+
+    References:
+        Nivre and Nilsson 2005, Pseudo-projective dependency parsing.
 
     Example:
         >>> decode([3, 3, 0, 3], ["det", "case|obj", "root", "obj"])

@@ -35,13 +35,16 @@ class Engine:
     def refuses(self, request: Request, platform: str) -> str:
         semiring = type(request.semiring)
         if platform != "cpu":
-            return "it is for CPUs"
+            return "only for CPUs"
         if not isinstance(request.system, DeductionSystem):
-            return "it is for deduction systems"
+            return "only for deduction systems"
         if semiring not in (MaxPlus, LogSum) or (request.query is Query.EXPECTED_COUNTS and semiring is MaxPlus):
-            return f"it does not know the {request.query.value} in {semiring.__name__}"
+            return f"no support for the {request.query.value} in {semiring.__name__}"
         if not is_possible(request.system, frozenset(request.scores)):
-            return f"it has room for {MOST_POSITIONS} positions, {MOST_FACTORS} factors, {MOST_SUMMED} summed positions"
+            return (
+                f"the system exceeds a limit: {MOST_POSITIONS} positions in an item or a score, {MOST_FACTORS} factors "
+                f"in a product, {MOST_SUMMED} summed positions in a rule"
+            )
         if why := library.why_not():
             library.warn()
         return why

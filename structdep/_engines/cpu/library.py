@@ -107,6 +107,9 @@ def export_checks() -> list[jax.export.DisabledSafetyCheck]:
 
     A process that calls the exported program must import structdep, in the same version, with its compiled CPU engine.
 
+    Returns:
+        The argument `disabled_checks` of `jax.export.export`.
+
     Example:
         >>> import jax.numpy as jnp, structdep as sd
         >>> from jax import export
@@ -125,14 +128,14 @@ def most_bytes() -> int:
 
 
 def set_chart_memory(bytes: int) -> None:
-    """Limit the memory of the charts that C++ fills on CPUs.
+    """Limit the memory of the charts that the CPU engine fills.
 
-    A query that needs more raises an error that tells how much. Up to 3 GiB within the limit are kept between queries:
-    `free_chart_memory` frees them.
+    A query that needs more raises an error, which states the number of bytes. Up to 3 GiB within the limit are kept
+    between queries: `free_chart_memory` frees them.
 
     Args:
-        bytes: The most that all charts of this process take at once, kept memory included. 0: the memory of the
-            machine, as by default.
+        bytes: the most that all charts of this process take at once, kept memory included. 0, the default limit: the
+            memory of the machine.
 
     Raises:
         ValueError: `bytes` is negative.
@@ -148,10 +151,10 @@ def set_chart_memory(bytes: int) -> None:
 
 
 def free_chart_memory() -> int:
-    """Free the memory that the charts that C++ fills keep between queries.
+    """Free the memory of charts that the CPU engine keeps between queries.
 
     Returns:
-        The number of bytes of charts that were freed.
+        The number of bytes that were freed.
 
     Example:
         >>> free_chart_memory() >= 0

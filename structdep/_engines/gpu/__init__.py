@@ -47,12 +47,17 @@ class Engine:
 
     def refuses(self, request: Request, platform: str) -> str:
         if not isinstance(request.system, DeductionSystem):
-            return "it is for deduction systems"
+            return "only for deduction systems"
         if fold_of(request.semiring) is None:
-            return f"it does not know {type(request.semiring).__name__}"
+            return f"no support for {type(request.semiring).__name__}"
         made = plan(request.system, frozenset(request.scores))
-        if not (made.groups and made.is_boxed):
-            return "the rules read premises that are no boxes of stored arrays"
+        if not made.groups:
+            return "the goal follows from axioms alone: there is no chart to fill"
+        if not made.is_boxed:
+            return (
+                "the kernels cannot index a position in its rules: one that a score names twice, one that is shifted "
+                "too far, or one outside a span that no other item bounds"
+            )
         if platform == "cuda" and request.engine is None:
             return _lacking()
         return ""
@@ -70,7 +75,7 @@ def _lacking() -> str:
     try:
         capability = str(jax.local_devices(backend="cuda")[0].compute_capability)
     except RuntimeError:
-        return "this host has no GPU that tells whether it runs Triton kernels"
+        return "the compute capability of this host's GPU is unknown"
     return "" if float(capability) >= 8 else f"Triton kernels need compute capability 8.0, the GPU has {capability}"
 
 

@@ -21,7 +21,7 @@ from structdep._engines.xla.steps import Arrays
 from structdep._engines.xla.traceback import derivation, derivations
 from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan, plan
-from structdep.deduction import DeductionSystem
+from structdep.deduction import LABEL, DeductionSystem
 from structdep.semirings import KBest, Semiring
 
 GROUP_BYTES = 1 << 30
@@ -75,14 +75,31 @@ def run_chart(system: DeductionSystem, request: Request, arguments: Arguments, f
 
 
 def chart_bytes(system: DeductionSystem, scores: Collection[str], words: int) -> int:
-    """Room for the charts of one sentence, in float32, when scores of these names are given.
+    """The memory of the charts of one sentence in float32, if XLA fills them for best scores or log-partitions.
+
+    Args:
+        system: a deduction system, from `structdep.charts` or your own.
+        scores: the names of the scores that are given, such as `["arc"]`; absent scores may need fewer charts.
+        words: the number of words of the sentence, with padding.
+
+    Returns:
+        A number of bytes. Gradients need about twice this number.
+
+    Raises:
+        TypeError: the system is no deduction system and has no charts, such as `structdep.spanning.all_trees()`.
+        ValueError: the system does not declare a score.
 
     Example:
         >>> from structdep import charts
         >>> chart_bytes(charts.mhk(4), ["arc"], 100) < chart_bytes(charts.mhk(4), ["arc"], 200) / 7
         True
     """
-    return _bytes(plan(system, frozenset(scores) | {"arc"}), words + 1 + system.last)
+    if not isinstance(system, DeductionSystem):
+        name = getattr(system, "name", type(system).__name__)
+        raise TypeError(f"{name} has no charts: give a DeductionSystem, such as structdep.charts.mhk(4)")
+    if unknown := {*scores} - {*system.declared, LABEL}:
+        raise ValueError(f"{system.name} has no scores {sorted(unknown)}, it declares {sorted(system.declared)}")
+    return _bytes(plan(system, frozenset({*scores, "arc"} - {LABEL})), words + 1 + system.last)
 
 
 def _bytes(made: Plan, nodes: int) -> int:
