@@ -4,18 +4,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from structdep_parser.choices import DECODERS, LOSSES, ORACLES, PARSERS, POSITIONS, SCHEMES, TAGS, TREEBANKS_VARIABLE
+from structdep_parser.cli.files import name_of
+from structdep_parser.cli.files import treebank as treebank
 from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
 from structdep_parser.config import Config
 
-if TYPE_CHECKING:
-    from structdep_parser.data.treebank import Treebank
-
 DEFAULTS = Config()
 CHOICES = (
-    "lang",
     "parser",
     "loss",
     "positions",
@@ -95,15 +92,22 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
     data.add_argument(
-        "--lang", help="the code of a language or treebank (got, got_proiel), or demo; with --train, a name"
+        "--lang",
+        nargs="+",
+        default=[],
+        metavar="CODE",
+        help="the code of a language or treebank (got, got_proiel), or demo; several are trained on together, and each "
+        "has a vector, which is an input of its words; with --train, one name of the run",
     )
-    data.add_argument("--train", nargs="+", type=Path, default=[], metavar="FILE", help="files of your own to train on")
     data.add_argument(
-        "--dev", nargs="+", type=Path, default=[], metavar="FILE", help="default: every tenth sentence of --train"
+        "--train",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files of your own to train on; NAME=FILE, here and below, gives each treebank of such a name a vector",
     )
-    data.add_argument(
-        "--test", nargs="+", type=Path, default=[], metavar="FILE", help="files to evaluate on after training"
-    )
+    data.add_argument("--dev", nargs="+", default=[], metavar="FILE", help="default: every tenth sentence of --train")
+    data.add_argument("--test", nargs="+", default=[], metavar="FILE", help="files to evaluate on after training")
     add_treebank_options(data)
     data.add_argument("--download", action="store_true", help="fetch the treebank of --ud-version from its repository")
     data.add_argument("--repository", metavar="UD_NAME", help="the repository, if --lang does not name a known one")
@@ -168,32 +172,9 @@ def count(number: str) -> int | None:
     return None if number == "all" else int(number)
 
 
-def treebank(options: argparse.Namespace) -> "Treebank":
-    """The treebank that the command line names."""
-    from structdep_parser.data.demo_treebank import write_demo_treebank
-    from structdep_parser.data.download import download
-    from structdep_parser.data.treebank import Treebank, find_treebank
-
-    if options.train:
-        return Treebank.of_files(options.train, options.dev, options.test, options.lang or "")
-    if options.dev or options.test:
-        raise ValueError("--dev and --test belong to files of your own: write --train FILE, too")
-    if options.lang == "demo":
-        return write_demo_treebank(options.runs / "demo-treebank")
-    if options.download:
-        if options.ud_version is None:
-            raise ValueError("--download needs a release: write --ud-version, such as 2.0")
-        into = options.treebanks or Path("data")
-        return download(options.lang, options.ud_version, into, options.repository)
-    return find_treebank(options.lang, options.treebanks, options.ud_version)
-
-
 def config(options: argparse.Namespace) -> Config:
     """The configuration that the command line asks for."""
-    if not options.lang and not options.train:
-        raise ValueError("no treebank: write --lang CODE, or --train FILE for files of your own")
-    chosen = {name: getattr(options, name) for name in CHOICES}
-    chosen["lang"] = options.lang or options.train[0].stem
+    chosen = {name: getattr(options, name) for name in CHOICES} | {"lang": name_of(options)}
     chosen |= {
         name: str(Path(path).resolve()) for name in ("vectors", "features_file") if (path := getattr(options, name))
     }

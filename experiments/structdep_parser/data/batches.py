@@ -28,7 +28,7 @@ class Batch:
     `word_types` [B, n] gives each word's row in `type_chars` [T, c] and `type_lengths` [T], so that what depends on the
     form alone is computed once a form; row 0 is the padding's (one character 0), and unused rows are like it. `index`
     [B] is the place in the list of sentences; it is -1 in a row that only fills the batch, which has one word of
-    padding, attached to the root.
+    padding, attached to the root. `treebanks` [B] are the numbers of treebanks, 0 where there are no names.
     """
 
     words: jax.Array
@@ -43,6 +43,7 @@ class Batch:
     lengths: jax.Array
     index: jax.Array
     features: jax.Array
+    treebanks: jax.Array
 
 
 def batches(
@@ -139,6 +140,7 @@ class _Encoded:
     lengths: NDArray[np.int32]
     features: Features | None
     feature_rows: list[NDArray[np.int64]]
+    treebanks: NDArray[np.int32]
 
 
 def _encode(
@@ -151,7 +153,8 @@ def _encode(
         ids = vocabulary.form(shortened(form, characters))
         table[number, : len(ids)], lengths[number] = ids, len(ids)
     found = [features.rows(s) if s.rows is None else s.rows for s in sentences] if features else []
-    return _Encoded([_row(s, vocabulary, forms) for s in sentences], table, lengths, features, found)
+    treebanks = np.array([vocabulary.treebank(s.treebank) if vocabulary.treebanks else 0 for s in sentences], np.int32)
+    return _Encoded([_row(s, vocabulary, forms) for s in sentences], table, lengths, features, found, treebanks)
 
 
 def _row(sentence: Sentence, vocabulary: Vocabulary, forms: dict[str, int]) -> NDArray[np.int32]:
@@ -210,7 +213,9 @@ def _batch(shape: Shape, group: list[int], encoded: _Encoded) -> Batch:
     type_chars[: len(used)], type_lengths[: len(used)] = encoded.characters[used], encoded.lengths[used]
     word_types = types[:-1].reshape(forms.shape).astype(np.int32)
     features = _features(shape, group, encoded)
-    arrays = words, word_types, type_chars, type_lengths, upos, xpos, lemmas, heads, deprels, lengths, index, features
+    treebanks = np.where(index >= 0, encoded.treebanks[index], 0).astype(np.int32)
+    forms_of, trees = (words, word_types, type_chars, type_lengths, upos, xpos, lemmas), (heads, deprels)
+    arrays = *forms_of, *trees, lengths, index, features, treebanks
     return Batch(*cast("tuple[jax.Array, ...]", arrays))
 
 

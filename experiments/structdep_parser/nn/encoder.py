@@ -109,11 +109,13 @@ class Encoder(nnx.Module):
 
     def __init__(self, vocabulary: Vocabulary, config: Config, *, rngs: nnx.Rngs) -> None:
         width = config.word_vectors if config.feature_width else 0
-        inputs = config.word_vectors + config.character_states + width
+        names = len(vocabulary.treebanks)
+        inputs = config.word_vectors + config.character_states + width + config.treebank_vectors * bool(names)
         self.features = nnx.Linear(config.feature_width, width, rngs=rngs) if width else None
         self.words = nnx.Embed(len(vocabulary.words), config.word_vectors, rngs=rngs)
         self.characters = Characters(len(vocabulary.characters), config, rngs=rngs)
         self.root, self.sentinel = (nnx.Param(jax.random.normal(rngs.params(), (inputs,)) * 0.1) for _ in range(2))
+        self.treebanks = nnx.Embed(names, config.treebank_vectors, rngs=rngs) if names else None
         self.word_dropout = config.word_dropout
         self.input_dropout = Dropout(config.input_dropout)
         self.state_dropout = Dropout(config.state_dropout)
@@ -143,7 +145,11 @@ class Encoder(nnx.Module):
         return x, x if tags is None else tags
 
     def _inputs(self, batch: Batch, rngs: Dropped) -> jax.Array:
-        """Word and character vectors; the characters' are computed once a distinct form."""
+        """Word and character vectors, and those of features and treebanks if there are some.
+
+        The characters' are computed once a distinct form; all words of a sentence have the vector of its treebank
+        (Stymne et al. 2018).
+        """
         words = batch.words
         if rngs is not None:
             words = jnp.where(jax.random.bernoulli(rngs.dropout(), self.word_dropout, words.shape), UNKNOWN, words)
@@ -151,6 +157,9 @@ class Encoder(nnx.Module):
         vectors = [self.words(words), forms[batch.word_types]]
         if self.features is not None:
             vectors.append(self.features(batch.features))
+        if self.treebanks is not None:
+            own = self.treebanks(batch.treebanks)[:, None]
+            vectors.append(jnp.broadcast_to(own, (*words.shape, own.shape[-1])))
         return jnp.concatenate(vectors, axis=-1)
 
     def _delimited(self, x: jax.Array, lengths: jax.Array) -> jax.Array:
