@@ -51,9 +51,11 @@ def names_of(files: Mapping[str, Files]) -> tuple[tuple[Path, str], ...]:
     named = {split: own for split, own in files.items() if isinstance(own, Mapping)}
     known = named.get("train", {})
     for split, own in files.items():
-        if own and bool(named) != (split in named):
-            other = "--train" if named else f"--{split}"
-            raise ValueError(f"--{split} {paths_of(own)[0]}: write NAME=FILE, as in {other}, with the names of --train")
+        if own and named and split not in named:
+            other = next(iter(named))
+            raise ValueError(
+                f"--{split} {paths_of(own)[0]}: the files of --{other} have names: write NAME=FILE here, too"
+            )
         if unknown := [name for name in named.get(split, {}) if name not in known]:
             raise ValueError(f"--{split} {unknown[0]}=..: expected a name of --train: {', '.join(known)}")
     found: dict[Path, str] = {}
