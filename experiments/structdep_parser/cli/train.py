@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument("--vectors", default="", metavar="FILE", help="word vectors as inputs: .vec, .txt or .npz")
     model.add_argument(
-        "--features-file", default="", metavar="FILE", help="features of each sentence as inputs: safetensors"
+        "--features-file", default="", metavar="FILE", help="features of each sentence as inputs: safetensors or HDF5"
     )
     model.add_argument(
         "--encoder-layer", default="", metavar="MODULE:CLASS", help="a flax.nnx module that replaces the BiLSTM"

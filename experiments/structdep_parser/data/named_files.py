@@ -48,7 +48,7 @@ def names_of(files: Mapping[str, Files]) -> tuple[tuple[Path, str], ...]:
     Raises:
         ValueError: some splits have names and some have none, a name is not of `train`, or a file has two.
     """
-    named = {split: own for split, own in files.items() if isinstance(own, Mapping)}
+    named = {split: own for split, own in files.items() if own and isinstance(own, Mapping)}
     known = named.get("train", {})
     for split, own in files.items():
         if own and named and split not in named:
