@@ -55,7 +55,7 @@ class Parsed:
 
     @property
     def relations(self) -> tuple[str, ...]:
-        return self._best.deprels
+        return self._best.relations
 
     @property
     def tags(self) -> Tags | None:
@@ -88,7 +88,7 @@ class Parsed:
             with_tree(
                 self.sentence,
                 tree.heads,
-                tree.deprels,
+                tree.relations,
                 None if tree.confidence is None else tree.confidence.misc(),
                 [f"# tree = {rank} of {len(self.trees)}"] * self.ranked,
                 tree.tags,
