@@ -36,8 +36,11 @@ def test_word_vectors_are_of_forms_or_of_their_lower_case(tmp_path: Path) -> Non
     (tmp_path / "a.vec").write_text(TEXT, encoding="utf-8")
     words, vectors = ["ik", "im", "In"], np.array([[1, 2], [3, 4], [5, 6]], np.float32)
     np.savez(tmp_path / "a.npz", words=words, vectors=vectors)
+    np.savez_compressed(tmp_path / "b.npz", words=words, vectors=np.asfortranarray(vectors))
+    np.savez(tmp_path / "c.npz", words=words, vectors=np.asfortranarray(vectors))
     sentence = of_words(["Ik", "ik", "In", "in", "þata"])
-    for path in ("a.vec", "a.npz"):
+    assert isinstance(WordVectors(tmp_path / "a.npz").table, np.memmap)
+    for path in ("a.vec", "a.npz", "b.npz", "c.npz"):
         found = WordVectors(tmp_path / path)
         assert found.width == 2
         assert found.values(found.rows(sentence)).tolist() == [[1, 2], [1, 2], [5, 6], [0, 0], [0, 0]]
@@ -52,6 +55,13 @@ def test_wrong_word_vectors_are_told(tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):
             WordVectors(tmp_path / "a.txt").rows(of_words(["a", "b"]))
+    for arrays, message in (
+        ({"words": ["a"]}, "expected an .npz file with an array 'vectors'"),
+        ({"words": ["a"], "vectors": np.eye(2)}, r"shapes \[1\] and \[2, 2\], expected \[words\] and \[words, width\]"),
+    ):
+        np.savez(tmp_path / "a.npz", **arrays)
+        with pytest.raises(ValueError, match=message):
+            WordVectors(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="--vectors with --features-file"):
         open_features("a", "b")
 

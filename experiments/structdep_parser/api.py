@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from structdep_parser.config import Config
 from structdep_parser.data import named_files
+from structdep_parser.data.held_out import TENTH
 from structdep_parser.data.sentences import Sentence, of_words
 from structdep_parser.data.streams import contradiction, groups
 from structdep_parser.data.treebank import Treebank
@@ -237,7 +238,14 @@ def load(
 
 
 def train(
-    train: Files, dev: Files = (), test: Files = (), *, folder: str | Path, config: Config | None = None, **choices: Any
+    train: Files,
+    dev: Files = (),
+    test: Files = (),
+    *,
+    folder: str | Path,
+    config: Config | None = None,
+    held_out: str = TENTH,
+    **choices: Any,
 ) -> Parser:
     """Train a parser on CoNLL-U files; the same call resumes an interrupted run, and loads a finished one.
 
@@ -245,6 +253,8 @@ def train(
         train: files to train on; several treebanks as `{"got": FILES, "hu": FILES}`, so that each has a vector, which
             is an input of its words. Then `dev` and `test` are given in the same way, with the same names.
         dev: files that choose the best epoch; without any, every tenth sentence of `train` is kept for that.
+        held_out: without `dev`, which sentences of `train` are kept: "2/5" for the second of every five; "none" to
+            train on all of them, and take the last epoch.
         test: files that are evaluated at the end.
         folder: of the run: its log, checkpoints, predicted trees, reports, and the model.
         config: all choices; default: `Config()`.
@@ -257,6 +267,8 @@ def train(
     from structdep_parser.training.experiment import Experiment
 
     treebank = Treebank.of_files(_files(train), _files(dev), _files(test))
+    if held_out != TENTH:
+        treebank = treebank.with_held_out(held_out)
     chosen = replace(config or Config(), **{"lang": treebank.lang, **choices})
     experiment = Experiment(chosen, treebank, folder)
     experiment.train()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structdep_parser.choices import SPLITS
+from structdep_parser.data.held_out import TENTH
 from structdep_parser.data.named_files import joined_name, of_options
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ def treebank(options: argparse.Namespace) -> "Treebank":
 
     if options.train:
         train, dev, test = (of_options(f"--{split}", getattr(options, split)) for split in SPLITS)
-        return Treebank.of_files(train, dev, test, name_of(options))
+        own = Treebank.of_files(train, dev, test, name_of(options))
+        return own if options.held_out == TENTH else own.with_held_out(options.held_out)
+    if options.held_out != TENTH or options.folds is not None:
+        raise ValueError("--held-out and --folds belong to files of your own without --dev: write --train FILE, too")
     if options.dev or options.test:
         raise ValueError("--dev and --test belong to files of your own: write --train FILE, too")
     codes = list(dict.fromkeys(options.lang))

@@ -10,6 +10,7 @@ from structdep_parser.cli.files import name_of
 from structdep_parser.cli.files import treebank as treebank
 from structdep_parser.cli.options import INTERRUPTED, Arguments, add_renamed, add_treebank_options, command
 from structdep_parser.config import Config
+from structdep_parser.data.held_out import NONE, TENTH
 
 DEFAULTS = Config()
 CHOICES = (
@@ -107,6 +108,19 @@ def parser() -> argparse.ArgumentParser:
         help="files of your own to train on; NAME=FILE, here and below, gives each treebank of such a name a vector",
     )
     data.add_argument("--dev", nargs="+", default=[], metavar="FILE", help="default: every tenth sentence of --train")
+    data.add_argument(
+        "--held-out",
+        default=TENTH,
+        metavar="I/K",
+        help="without --dev: the I-th of every K training sentences is kept for dev (default: %(default)s); none: all "
+        "are trained on, and the last epoch is taken",
+    )
+    data.add_argument(
+        "--folds",
+        type=int,
+        metavar="K",
+        help="without --dev: cross-validation by K parsers, each of which keeps another K-th of the sentences for dev",
+    )
     data.add_argument("--test", nargs="+", default=[], metavar="FILE", help="files to evaluate on after training")
     add_treebank_options(data)
     data.add_argument("--download", action="store_true", help="fetch the treebank of --ud-version from its repository")
@@ -182,8 +196,14 @@ def config(options: argparse.Namespace) -> Config:
 
 
 def check_processes(options: argparse.Namespace) -> None:
-    """Raise ValueError for options of several processes that do not go together."""
+    """Raise ValueError for options of several processes or parsers that do not go together."""
     joins = options.distributed or options.coordinator
+    if options.folds is not None and (joins or options.members > 1 or options.minutes):
+        raise ValueError(
+            "--folds with --members, --minutes or several processes: train each fold by itself, by --held-out I/K"
+        )
+    if options.members > 1 and options.held_out == NONE and not options.test:
+        raise ValueError("--held-out none with --members: write --test, too, so that the members can be compared")
     if not joins and (options.processes, options.process) != (None, None):
         raise ValueError("--processes and --process number processes that meet: write --coordinator HOST:PORT, too")
     if joins and options.members > 1:
@@ -218,6 +238,7 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from structdep_parser.console import plain
     from structdep_parser.parsers.decoding import Decoding
     from structdep_parser.parsers.registry import check
+    from structdep_parser.training.cross_validation import cross_validate
     from structdep_parser.training.devices import Devices, join, leads
     from structdep_parser.training.ensemble_run import EnsembleRun
     from structdep_parser.training.experiment import Experiment
@@ -233,6 +254,10 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         train_as_worker(chosen, found, devices)
         return 0
     folder = options.runs / (options.name or chosen.name)
+    if options.folds is not None:
+        console.print(cross_validate(chosen, found, folder, options.folds, console, devices))
+        console.print(f"all in {folder.resolve()}")
+        return 0
     if chosen.members > 1:
         ensemble = EnsembleRun(chosen, found, folder, arguments)
         ensemble.train(options.at_once, console.print)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep_parser.data.hdf5 import SIGNATURE, HDF5Features
+from structdep_parser.data.npz import array_of
 from structdep_parser.data.sentences import Sentence
 
 LONGEST_HEADER = 100_000_000
@@ -32,8 +33,8 @@ class WordVectors:
     """A file of word vectors, memory-mapped: only the vectors of words that occur are read.
 
     Args:
-        path: .npz with the arrays `words` and `vectors`, or text as fastText and GloVe write it: a line has a word and
-            its numbers, separated by spaces; a first line of two numbers is skipped.
+        path: .npz with the arrays `words` and `vectors` (compressed ones are read whole), or text as fastText and GloVe
+            write it: a line has a word and its numbers, separated by spaces; a first line of two numbers is skipped.
 
     Raises:
         ValueError: a line is wrong, or the file has no vectors.
@@ -42,12 +43,14 @@ class WordVectors:
     def __init__(self, path: str | Path) -> None:
         self.path, self.found = Path(path), dict[str, int]()
         self.vectors: list[NDArray[np.float32]] = []
-        self.table = np.zeros((0, 0), np.float32)
+        self.table: NDArray[Any] = np.zeros((0, 0), np.float32)
         if self.path.suffix == ".npz":
-            with np.load(self.path) as arrays:
-                words, self.table = arrays["words"].tolist(), arrays["vectors"].astype(np.float32)
-            self.found, self.width = {word: row for row, word in enumerate(words)}, self.table.shape[1]
             self.places: dict[bytes, int] = {}
+            words, self.table = array_of(self.path, "words"), array_of(self.path, "vectors")
+            if self.table.ndim != 2 or words.shape != self.table.shape[:1]:
+                came = f"{list(words.shape)} and {list(self.table.shape)}"
+                raise ValueError(f"{path}: words and vectors have shapes {came}, expected [words] and [words, width]")
+            self.found, self.width = {word: row for row, word in enumerate(words.tolist())}, self.table.shape[1]
             return
         with open(self.path, "rb") as file:
             self.text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from structdep_parser.choices import SPLITS
 from structdep_parser.choices import TREEBANKS_VARIABLE as VARIABLE
+from structdep_parser.data.held_out import NONE, TENTH, kept
 from structdep_parser.data.named_files import Files, joined_name, names_of, paths_of
 from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.writing import write_predictions
 
 __all__ = ["Sentence", "Treebank", "find_treebank", "read", "write_predictions"]
-
-
-HELD_OUT = 10
-"""Without files of dev, each sentence of this distance in the training set is kept for dev."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,8 @@ class Treebank:
 
     `test` is None where a release came without it (UD 2.0's public repositories). `further` are more files of a split,
     and `is_named` is False where the files were given one by one. Where several treebanks are trained on together,
-    `names` has the name of each file's treebank.
+    `names` has the name of each file's treebank. Without `dev`, `held_out` says which training sentences are dev: see
+    `data.held_out`.
     """
 
     lang: str
@@ -36,6 +34,7 @@ class Treebank:
     further: tuple[tuple[str, Path], ...] = ()
     is_named: bool = True
     names: tuple[tuple[Path, str], ...] = ()
+    held_out: str = TENTH
 
     @classmethod
     def of_files(cls, train: Files, dev: Files = (), test: Files = (), lang: str = "") -> "Treebank":
@@ -62,6 +61,17 @@ class Treebank:
         first: Path | None = getattr(self, split)
         return [*([first] if first else []), *(path for other, path in self.further if other == split)]
 
+    def with_held_out(self, held_out: str) -> "Treebank":
+        """The same files, with other training sentences for dev.
+
+        Raises:
+            ValueError: there are files of dev, or the text does not say which sentences.
+        """
+        if self.dev is not None:
+            raise ValueError(f"sentences are held out where there is no dev set, but {self.dev} is one: leave it out")
+        kept(held_out, 0)
+        return replace(self, held_out=held_out)
+
     def files(self, split: str) -> Files:
         """The files of a split, as `of_files` takes them."""
         names, found = dict(self.names), dict[str, list[Path]]()
@@ -71,28 +81,33 @@ class Treebank:
 
     @property
     def checksum(self) -> str:
-        """The training file's name, and the beginning of the SHA-256 of the training and dev files, and their names."""
+        """The training file's name, the beginning of the SHA-256 of all that is read, and what is held out."""
         paths, names = [path for split in ("train", "dev") for path in self.paths(split)], dict(self.names)
         content = b"".join(names.get(path, "").encode() + path.read_bytes() for path in paths)
-        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}"
+        held_out = "" if self.dev or self.held_out == TENTH else f", held out {self.held_out}"
+        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}{held_out}"
 
     def read(self) -> dict[str, list[Sentence]]:
         """The sentences of each split; heads of training sentences may be unknown.
 
-        Without files of dev, every tenth whole sentence of the training set is its dev set, and not trained on.
+        Without files of dev, every tenth whole sentence of the training set, or what `held_out` says, is its dev set,
+        and not trained on.
         """
         found = {
             split: [s for path in paths for s in self._sentences(path, split)]
             for split in SPLITS
             if (paths := self.paths(split))
         }
-        if "dev" not in found:
+        if "dev" not in found and self.held_out != NONE:
             whole = [place for place, s in enumerate(found["train"]) if (s.heads >= 0).all()]
-            kept = frozenset(whole[HELD_OUT - 1 :: HELD_OUT])
-            if not kept:
-                raise ValueError(f"{self.train} has too few sentences to keep every tenth for dev: write --dev FILE")
-            dev = [found["train"][place] for place in sorted(kept)]
-            rest = [s for place, s in enumerate(found["train"]) if place not in kept]
+            places = frozenset(whole[place] for place in kept(self.held_out, len(whole)))
+            if not places or len(places) == len(found["train"]):
+                raise ValueError(
+                    f"{self.train} has too few sentences with all heads, {len(whole)}, to hold out {self.held_out} of "
+                    "them: write --dev FILE, or --held-out none"
+                )
+            dev = [found["train"][place] for place in sorted(places)]
+            rest = [s for place, s in enumerate(found["train"]) if place not in places]
             found = {"train": rest, "dev": dev, **{split: found[split] for split in found if split == "test"}}
         return found
 

@@ -16,6 +16,7 @@ from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.console import plain
 from structdep_parser.data.corpus import Corpus
+from structdep_parser.data.held_out import told
 from structdep_parser.data.pseudo_projective import decoded
 from structdep_parser.data.shapes import plan
 from structdep_parser.data.treebank import Sentence, Treebank, write_predictions
@@ -62,8 +63,10 @@ class Experiment:
         if config.init_from and not self.run.has_begun:
             start = TrainedModel.load(Path(config.init_from))
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
+        trained, dev = (len(self.corpus.splits.get(split, ())) for split in ("train", "dev"))
+        self.no_dev = "" if treebank.dev else told(treebank.held_out, trained, dev)
         evaluated = [sentence for name in self._evaluated for sentence in self.corpus.splits[name]]
-        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth)
+        shapes = plan(evaluated, WORDS_PER_BATCH, config.max_shapes, self.parser.growth) if evaluated else ()
         self.predictor = Predictor(
             partial(nnx.merge, self.trainer.graph),
             self.parser.decoder(),
@@ -91,6 +94,8 @@ class Experiment:
         Other processes that share the training have to `follow` meanwhile. Raises ValueError where another process
         trains in the same folder.
         """
+        if self.no_dev:
+            self.console.print(self.no_dev)
         with self.run.alone():
             self._train(minutes)
 
@@ -117,21 +122,28 @@ class Experiment:
         return Progress(done, BarColumn(), description, TimeElapsedColumn(), console=self.console, transient=True)
 
     def _evaluate(self, epoch: int, state: State, result: Epoch, minutes: float, progress: Progress) -> None:
-        sentences = self.corpus.splits["dev"]
-        dev = evaluate(sentences, self._parse(state, sentences))
         entry: dict[str, Any] = {
             "step": int(state.step),
             "minutes": round(minutes, 3),
             "sentences_per_second": round(result.sentences / result.seconds, 1),
             "loss": result.loss,
-            "uas": 100 * dev.all.uas,
-            "las": 100 * dev.all.las,
+            **self._dev_scores(state),
         }
         self.run.save(epoch, state, entry)
         speed = f"{entry['sentences_per_second']:6.0f} sentences/s"
-        scores = f"loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
+        scores = f"loss {result.loss:.3f}"
+        if "uas" in entry:
+            scores += f"  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
         line = f"epoch {epoch:3d}/{self.config.epochs}  {minutes:5.1f} min  {speed}  {scores}"
         progress.console.print(line)
+
+    def _dev_scores(self, state: State) -> dict[str, float]:
+        """UAS and LAS in per cent; none where no sentences are held out."""
+        sentences = self.corpus.splits.get("dev")
+        if sentences is None:
+            return {}
+        dev = evaluate(sentences, self._parse(state, sentences))
+        return {"uas": 100 * dev.all.uas, "las": 100 * dev.all.las}
 
     def report(self, decoding: Decoding | None = None) -> Report:
         """Parse dev and test with the best checkpoint; write the model, the trees, report.md, .json and .html.
@@ -160,9 +172,11 @@ class Experiment:
         log = self.run.log()
         speed = float(np.median([entry["sentences_per_second"] for entry in log]))
         training = Training(epoch, log[-1]["minutes"], speed)
-        report = Report(self.config, decoding, training, evaluations, calibrations, seconds)
+        report = Report(self.config, decoding, training, evaluations, calibrations, seconds, no_dev=self.no_dev)
         report.write(self.run.folder, decoding.ending)
-        write_page(self.run.folder, decoding.ending, {split: self.corpus.splits[split] for split in self._evaluated})
+        if evaluations:
+            gold = {split: self.corpus.splits[split] for split in self._evaluated}
+            write_page(self.run.folder, decoding.ending, gold)
         if calibrations:
             draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
         return report

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from structdep_parser.choices import SPLITS
 from structdep_parser.config import Config
 from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.held_out import TENTH
 from structdep_parser.data.treebank import Treebank, find_treebank
 from structdep_parser.files import write_whole
 
@@ -19,7 +21,7 @@ def keep_files(treebank: Treebank, folder: Path) -> None:
     """Write the paths of files that no name leads to."""
     if not treebank.is_named:
         files = {split: _with_paths(treebank.files(split), lambda path: str(path.resolve())) for split in SPLITS}
-        write_whole(folder / FILES, json.dumps(files, indent=1) + "\n")
+        write_whole(folder / FILES, json.dumps(files | {"held_out": treebank.held_out}, indent=1) + "\n")
 
 
 def _with_paths(files: Any, change: Callable[[Any], Any]) -> Any:
@@ -42,7 +44,7 @@ def treebank_of_run(
     if path.is_file():
         files = json.loads(path.read_text(encoding="utf-8"))
         train, dev, test = (_with_paths(files[split], Path) for split in SPLITS)
-        found = Treebank.of_files(train, dev, test, config.lang)
+        found = replace(Treebank.of_files(train, dev, test, config.lang), held_out=files.get("held_out", TENTH))
     elif config.lang == "demo":
         found = write_demo_treebank(folder.parent / "demo-treebank")
     else:
