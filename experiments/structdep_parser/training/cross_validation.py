@@ -38,13 +38,13 @@ def cross_validate(
     """
     if folds < 2:
         raise ValueError(f"--folds {folds}: expected 2 or more")
+    treebanks = [treebank.with_held_out(f"{number}/{folds}") for number in range(1, folds + 1)]
     write_config(folder, replace(config, treebank=f"{treebank.checksum}, {folds} folds"))
     rows: list[Row] = []
-    for number in range(1, folds + 1):
+    for number, own in enumerate(treebanks, start=1):
         place = folder / f"fold-{number}"
         if console:
             console.print(f"fold {number} of {folds}")
-        own = treebank.with_held_out(f"{number}/{folds}")
         if not is_finished(place, replace(config, treebank=own.checksum)):
             experiment = Experiment(config, own, place, console, devices)
             experiment.train()
