@@ -180,7 +180,7 @@ def test_a_batch_goes_through_jit_as_a_pytree(train: list[Sentence], vocabulary:
     made = batches(train, vocabulary, 300, np.random.default_rng(0))
     assert sum(int(real_words(batch)) for batch in made) == sum(map(len, train))
     assert traces == len({batch.words.shape for batch in made}) <= 8
-    assert len(jax.tree.leaves(made[0])) == 12
+    assert len(jax.tree.leaves(made[0])) == 13
 
 
 def test_shortened_keeps_both_ends() -> None:
