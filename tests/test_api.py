@@ -63,6 +63,7 @@ def test_streams_are_parsed_as_lists_are(parser: sp.Parser, dev: list[Sentence])
 def test_k_best_constraints_roots_and_least_risk(parser: sp.Parser) -> None:
     (parsed,) = parser.parse([WORDS[2]], k_best=3)
     assert len({tuple(tree.heads.tolist()) for tree in parsed.trees}) == 3
+    assert parsed.trees[0].relations == parsed.trees[0].deprels == parsed.relations
     assert parsed.to_conllu().count("# tree = ") == 3
     (known,) = parser.parse([WORDS[2]], constraints=[[None, 3, 0]])
     assert known.heads.tolist()[1:] == [3, 0]
@@ -93,6 +94,11 @@ def test_what_is_wrong_is_told(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         parser.parse(sentences, **options)
+
+
+def test_memory_is_no_less_than_nothing(parser: sp.Parser) -> None:
+    with pytest.raises(ValueError, match=r"^memory -1: expected a number of GiB, 0 or more$"):
+        sp.Parser(parser.models, memory=-1)
 
 
 def test_models_are_saved_and_loaded_alone_and_together(parser: sp.Parser, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.writing import write_predictions
 from structdep_parser.drawing.arcs import Arc, arcs_of, compared, legend, levels, likely
+from structdep_parser.drawing.direction import MARK
 from structdep_parser.drawing.figures import svg_of
 from structdep_parser.drawing.svg import COLORS, svg
 from structdep_parser.drawing.terminal import text
@@ -115,6 +116,47 @@ def test_terminal_tells_missed_arcs_and_aligns_wide_letters() -> None:
     assert drawn[1].startswith("1 本   r1") and drawn[2].startswith("2 ab   r2")
 
 
+HEBREW, LATIN = ["דלגה", "טרומית", "(", "UD"], ["a", "b", "(", "c"]
+
+
+@pytest.mark.parametrize(
+    ("forms", "right_to_left", "is_mirrored"),
+    [(HEBREW, None, True), (HEBREW, False, False), (LATIN, None, False), (LATIN, True, True)],
+)
+def test_words_are_right_to_left_by_their_script_or_by_choice(
+    forms: list[str], right_to_left: bool | None, is_mirrored: bool
+) -> None:
+    tree = compared([*arcs([2, 0, 2]), Arc(1, 4, "r4")], arcs([2, 0, 2, 3]))
+    drawing, plain_one = (
+        ElementTree.fromstring(svg([[form] for form in words], tree, right_to_left=choice))
+        for words, choice in ((forms, right_to_left), (forms, False))
+    )
+    width = float(drawing.get("width", "0"))
+    nodes, others = ([n for n in own.iter(f"{SVG}text") if n.get("font-size") == "14"] for own in (drawing, plain_one))
+    assert [node.text for node in nodes] == ["root", *forms]
+    middles, usual = ([float(node.get("x", "0")) for node in own] for own in (nodes, others))
+    assert middles == sorted(middles, reverse=is_mirrored)
+    np.testing.assert_allclose(middles, [width - x for x in usual] if is_mirrored else usual, atol=0.6)
+    ends, usual_ends = (
+        [path_ends(p.get("d", "")) for p in own.iter(f"{SVG}path") if p.get("fill") == "none"]
+        for own in (drawing, plain_one)
+    )
+    flipped = [(width - start, width - end, y) for start, end, y in usual_ends]
+    np.testing.assert_allclose(ends, flipped if is_mirrored else usual_ends, atol=0.6)
+    assert [node.get("direction") == "rtl" for node in nodes][3] == is_mirrored
+
+
+def test_terminal_lines_are_mirrored_for_words_from_right_to_left() -> None:
+    tree = compared([*arcs([2, 0, 2]), Arc(1, 4, "r4")], arcs([2, 0, 2, 3]))
+    drawn, usual = (text(HEBREW, tree, choice).plain.splitlines() for choice in (None, False))
+    assert all(line.endswith(f" {node}") for node, line in enumerate(drawn)) and drawn[4].startswith("gold 3 r4  ")
+    mirror = str.maketrans("◄┘┐┤└┌├", "►└┌├┘┐┤")
+    for one, other in zip(drawn, usual, strict=True):
+        lines = re.findall("[─-╿◄►]+", other)
+        assert re.findall("[─-╿◄►]+", one) == [run[::-1].translate(mirror) for run in reversed(lines)]
+    assert text(HEBREW, tree, True).plain.splitlines() == drawn and all(form in "".join(drawn) for form in HEBREW)
+
+
 ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 ODD = [
     "<b>&\x00",
@@ -131,11 +173,10 @@ ODD = [
 ]
 
 
-@given(
-    st.lists(
-        st.tuples(st.one_of(ANY, st.sampled_from(ODD)), st.one_of(ANY, st.sampled_from(ODD))), min_size=1, max_size=4
-    )
-)
+WORD = st.one_of(ANY.filter(lambda word: "\n" not in word), st.sampled_from(ODD))
+
+
+@given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=4))
 def test_any_text_is_drawn_as_it_is(words: list[tuple[str, str]]) -> None:
     """Or by its escapes, where it would not be seen."""
     drawn = [Arc(word - 1, word, label) for word, (_, label) in enumerate(words, start=1)]
@@ -143,10 +184,11 @@ def test_any_text_is_drawn_as_it_is(words: list[tuple[str, str]]) -> None:
     texts = [node.text for node in page.iter(f"{SVG}text")]
     assert texts[0] == "root" and texts[1 : 1 + 2 * len(words)] == [visible(part) for word in words for part in word]
     assert {visible(label) for _, label in words} <= set(texts[1 + 2 * len(words) :])
-    lines = text([form for form, _ in words], drawn).plain.split("\n")
-    assert len(lines) == 1 + len(words)
-    for number, (line, (form, label)) in enumerate(zip(lines[1:], words, strict=True), start=1):
+    lines, mirrored = (text([form for form, _ in words], drawn, choice).plain.split("\n") for choice in (False, True))
+    assert len(lines) == len(mirrored) == 1 + len(words)
+    for number, (line, other, (form, label)) in enumerate(zip(lines[1:], mirrored[1:], words, strict=True), start=1):
         assert line.startswith(f"{number} {visible(form)}") and visible(label) in line
+        assert re.search(re.escape(visible(form)) + f"{MARK}? {number}$", other) and visible(label) in other
 
 
 @given(ANY)

@@ -1,5 +1,6 @@
 """Inputs and layers of one's own: word vectors, features of any model, and modules in place of the BiLSTM."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from structdep_parser.cli import parse, train
 from structdep_parser.data.augmentation import Grafts
 from structdep_parser.data.batches import batches
 from structdep_parser.data.features import SentenceFeatures, WordVectors, open_features
+from structdep_parser.data.hdf5 import SIGNATURE
 from structdep_parser.data.sentences import Sentence, of_words, read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
@@ -34,8 +36,11 @@ def test_word_vectors_are_of_forms_or_of_their_lower_case(tmp_path: Path) -> Non
     (tmp_path / "a.vec").write_text(TEXT, encoding="utf-8")
     words, vectors = ["ik", "im", "In"], np.array([[1, 2], [3, 4], [5, 6]], np.float32)
     np.savez(tmp_path / "a.npz", words=words, vectors=vectors)
+    np.savez_compressed(tmp_path / "b.npz", words=words, vectors=np.asfortranarray(vectors))
+    np.savez(tmp_path / "c.npz", words=words, vectors=np.asfortranarray(vectors))
     sentence = of_words(["Ik", "ik", "In", "in", "þata"])
-    for path in ("a.vec", "a.npz"):
+    assert isinstance(WordVectors(tmp_path / "a.npz").table, np.memmap)
+    for path in ("a.vec", "a.npz", "b.npz", "c.npz"):
         found = WordVectors(tmp_path / path)
         assert found.width == 2
         assert found.values(found.rows(sentence)).tolist() == [[1, 2], [1, 2], [5, 6], [0, 0], [0, 0]]
@@ -50,6 +55,13 @@ def test_wrong_word_vectors_are_told(tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):
             WordVectors(tmp_path / "a.txt").rows(of_words(["a", "b"]))
+    for arrays, message in (
+        ({"words": ["a"]}, "expected an .npz file with an array 'vectors'"),
+        ({"words": ["a"], "vectors": np.eye(2)}, r"shapes \[1\] and \[2, 2\], expected \[words\] and \[words, width\]"),
+    ):
+        np.savez(tmp_path / "a.npz", **arrays)
+        with pytest.raises(ValueError, match=message):
+            WordVectors(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="--vectors with --features-file"):
         open_features("a", "b")
 
@@ -72,6 +84,44 @@ def test_features_of_sentences_are_found_by_name_or_number(
     save_file({"a": np.zeros((2, 3), np.float32), "b": np.zeros((2, 4), np.float32)}, tmp_path / "g.safetensors")
     with pytest.raises(ValueError, match="all F32 or all F16 and equally wide, but found"):
         SentenceFeatures(tmp_path / "g.safetensors")
+    (tmp_path / "g.safetensors").write_text("words and numbers", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"g\.safetensors: expected a safetensors or an HDF5 file"):
+        open_features("", tmp_path / "g.safetensors")
+
+
+def test_features_are_read_from_hdf5(tmp_path: Path, sentences: list[Sentence]) -> None:
+    h5py = pytest.importorskip("h5py")
+    rng, path = np.random.default_rng(1), tmp_path / "f.h5"
+    own = [rng.normal(size=(len(s), 3)).astype(np.float32) for s in sentences[:3]]
+    with h5py.File(path, "w") as file:
+        file.create_dataset(sentences[0].sent_id, data=own[0].astype(np.float64), compression="gzip")
+        file[f"a/{sentences[1].sent_id}"], file["3"] = own[1], own[2]
+        file["4"], file["5"], file["6"] = np.zeros((2, 4), np.float32), np.zeros((2, 3), int), np.zeros((1, 3))
+    features = open_features("", path)
+    assert features is not None and features.width == 3
+    inside = replace(sentences[1], lines=(f"# sent_id = a/{sentences[1].sent_id}",))
+    rows = [features.rows(sentence) for sentence in (sentences[2], sentences[0], inside, sentences[2])]
+    for found, place in zip(rows, (2, 0, 1, 2), strict=True):
+        np.testing.assert_array_equal(features.values(found), own[place])
+    mixed = np.array([[rows[1][1], -1], [rows[0][0], rows[2][0]]])
+    np.testing.assert_array_equal(features.values(mixed), [[own[0][1], np.zeros(3)], [own[2][0], own[1][0]]])
+    for place, message in ((3, "expected real numbers"), (4, "found int64"), (5, "has .* words"), (6, "no features")):
+        with pytest.raises(ValueError, match=message):
+            features.rows(sentences[place])
+    with h5py.File(tmp_path / "g.h5", "w") as file:
+        file["1"] = np.zeros(3)
+    with pytest.raises(ValueError, match=r"expected arrays \[words, width\] of real numbers, but found none"):
+        open_features("", tmp_path / "g.h5")
+    (tmp_path / "g.h5").write_bytes((tmp_path / "g.h5").read_bytes()[:200])
+    with pytest.raises(ValueError, match=r"g\.h5 cannot be read: .*truncated"):
+        open_features("", tmp_path / "g.h5")
+
+
+def test_hdf5_without_h5py_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    (tmp_path / "f.h5").write_bytes(SIGNATURE)
+    with pytest.raises(ValueError, match="is an HDF5 file, and h5py, which reads it, is not installed: pip install"):
+        open_features("", tmp_path / "f.h5")
 
 
 def test_grafts_take_features_along(tmp_path: Path, sentences: list[Sentence]) -> None:

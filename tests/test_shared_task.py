@@ -8,6 +8,7 @@ import pytest
 from structdep_parser.cli import evaluate
 from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.evaluation.alignment import Word, align
+from structdep_parser.evaluation.on_gold_words import on_gold_words
 from structdep_parser.evaluation.shared_task import shared_task_scores
 
 GOLD = """\
@@ -50,6 +51,16 @@ def test_other_words_and_sentences_by_hand() -> None:
     assert scores["UAS"].aligned_accuracy == pytest.approx(200 / 3)
 
 
+def test_trees_of_other_words_are_told_by_gold_words() -> None:
+    """The first two gold words are aligned with none, and the others with words of two sentences."""
+    found = on_gold_words(sentences(GOLD), sentences(WHOLE))
+    assert found.heads[0].tolist() == [-1, -1, 4, 0, 0] and found.deprels == [("_", "_", "obl", "root", "root")]
+    lost = on_gold_words(sentences(WHOLE), sentences(GOLD))
+    assert [heads.tolist() for heads in lost.heads] == [[-1, 3, 0], [-1]]
+    for sentence, same in ((GOLD, [3, 3, 4, 0, 4]), (WHOLE, [2, 3, 0])):
+        assert on_gold_words(sentences(sentence), sentences(sentence)).heads[0].tolist() == same
+
+
 def test_features_that_are_not_universal_do_not_count() -> None:
     scores = shared_task_scores(sentences(GOLD), sentences(GOLD.replace("|Typo=Yes", "")))
     assert scores["UFeats"].f1 == 100
@@ -80,5 +91,9 @@ def test_tables_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "| all | 5 | 80.00 | 80.00 |" in printed and "| without punctuation | 4 | 100.00 | 100.00 |" in printed
     assert evaluate.main([*files, "--by", "relation"]) == 0
     assert "| punct | 1 | 0.00 | 0.00 |" in capsys.readouterr().out
+    (tmp_path / "system").write_text(WHOLE, encoding="utf-8")
+    assert evaluate.main([*files, "--by", "kind"]) == 0
+    assert "| all | 5 | 40.00 | 20.00 |" in capsys.readouterr().out
+    (tmp_path / "system").write_text(GOLD.replace("\t4\tpunct", "\t3\tpunct"), encoding="utf-8")
     assert evaluate.main([*files, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["LAS"]["f1"] == 80

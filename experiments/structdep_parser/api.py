@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep_parser.config import Config
+from structdep_parser.data import named_files
+from structdep_parser.data.held_out import TENTH
 from structdep_parser.data.sentences import Sentence, of_words
 from structdep_parser.data.streams import contradiction, groups
 from structdep_parser.data.treebank import Treebank
@@ -32,7 +34,8 @@ from structdep_parser.training.loggers import Logger
 Words = Sequence[str]
 KnownHeads = Sequence[int | None]
 """The head of each word, None where it is to be found."""
-Files = str | Path | Sequence[str | Path]
+Files = str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]]
+"""One file or several, or those of each treebank by its name."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Parsed:
 
     @property
     def relations(self) -> tuple[str, ...]:
-        return self._best.deprels
+        return self._best.relations
 
     @property
     def tags(self) -> Tags | None:
@@ -86,7 +89,7 @@ class Parsed:
             with_tree(
                 self.sentence,
                 tree.heads,
-                tree.deprels,
+                tree.relations,
                 None if tree.confidence is None else tree.confidence.misc(),
                 [f"# tree = {rank} of {len(self.trees)}"] * self.ranked,
                 tree.tags,
@@ -115,7 +118,7 @@ class Parser:
         self, models: Mapping[str, TrainedModel], memory: float = 4.0, warn: Callable[[str], None] | None = None
     ) -> None:
         if not memory >= 0:
-            raise ValueError(f"--memory {memory}: expected a number of GiB, 0 or more")
+            raise ValueError(f"memory {memory}: expected a number of GiB, 0 or more")
         self.models, self.memory, self.warn = dict(models), memory * GIB, warn or warnings.warn
         self._parsers: dict[bool | None, TrainedParser | JointParser] = {}
 
@@ -134,6 +137,7 @@ class Parser:
         *,
         constraints: bool | Iterable[KnownHeads] = False,
         single_root: bool | None = None,
+        treebank: str | None = None,
         **options: Any,
     ) -> Iterator[Parsed]:
         """The trees of sentences, one after the other, in groups of some 40,000 words.
@@ -142,6 +146,8 @@ class Parser:
             sentences: each a sequence of words, or a `Sentence` of `read_conllu`.
             constraints: the known heads of each sentence; True for those that `Sentence`s have.
             single_root: whether one word alone depends on the root; default: as in training.
+            treebank: the name of the treebank whose vector all words have, where the model was trained on several;
+                default: the first one that it was trained on.
             options: `decode` ("argmax", or "mbr" for minimum Bayes risk), `k_best` trees, `probabilities` and `tags`
                 (True to compute them), `beam` (the width, of parsers that take one transition at a time).
 
@@ -153,10 +159,13 @@ class Parser:
             >>> for tree in parser.stream(read_conllu("in.conllu"), probabilities=True):  # doctest: +SKIP
             ...     print(tree.to_conllu(), end="")
         """
-        decoding = self.check(constraints=bool(constraints), **options)
+        decoding = self.check(constraints=bool(constraints), treebank=treebank, **options)
         known = None if isinstance(constraints, bool) else constraints
         parser = self._parser(single_root)
-        for group in groups(_sentences(sentences, known), _refuse):
+        named = _sentences(sentences, known)
+        if treebank is not None:
+            named = (replace(sentence, treebank=treebank) for sentence in named)
+        for group in groups(named, _refuse):
             for sentence in group if decoding.known else ():
                 if told := contradiction(sentence):
                     raise ValueError(told)
@@ -173,11 +182,14 @@ class Parser:
         tags: bool = False,
         beam: int = 1,
         single_root: bool | None = None,
+        treebank: str | None = None,
     ) -> Decoding:
         """What is asked for; ValueError where this parser cannot do it."""
         decoding = Decoding(decode, probabilities, beam, k_best, constraints, tags)
         for model in self.models.values():
             check(model.config, decoding)
+            if treebank is not None:
+                model.vocabulary.treebank(treebank)
         return decoding
 
     def save(self, folder: str | Path) -> None:
@@ -233,13 +245,17 @@ def train(
     folder: str | Path,
     config: Config | None = None,
     logger: Logger | None = None,
+    held_out: str = TENTH,
     **choices: Any,
 ) -> Parser:
     """Train a parser on CoNLL-U files; the same call resumes an interrupted run, and loads a finished one.
 
     Args:
-        train: files to train on.
+        train: files to train on; several treebanks as `{"got": FILES, "hu": FILES}`, so that each has a vector, which
+            is an input of its words. Then `dev` and `test` are given in the same way, with the same names.
         dev: files that choose the best epoch; without any, every tenth sentence of `train` is kept for that.
+        held_out: without `dev`, which sentences of `train` are kept: "2/5" for the second of every five; "none" to
+            train on all of them, and take the last epoch.
         test: files that are evaluated at the end.
         folder: of the run: its log, checkpoints, predicted trees, reports, and the model.
         config: all choices; default: `Config()`.
@@ -252,7 +268,9 @@ def train(
     """
     from structdep_parser.training.experiment import Experiment
 
-    treebank = Treebank.of_files(_paths(train), _paths(dev), _paths(test))
+    treebank = Treebank.of_files(_files(train), _files(dev), _files(test))
+    if held_out != TENTH:
+        treebank = treebank.with_held_out(held_out)
     chosen = {"lang": treebank.lang, **choices}
     experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
     experiment.train(logger=logger)
@@ -260,7 +278,11 @@ def train(
     return load(folder)
 
 
-def _paths(files: Files) -> list[Path]:
+def _files(files: Files) -> named_files.Files:
+    return {name: _paths(own) for name, own in files.items()} if isinstance(files, Mapping) else _paths(files)
+
+
+def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:
     return [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
 
 

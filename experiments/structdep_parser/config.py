@@ -54,6 +54,7 @@ class Config:
 
     min_count: int = 2  # forms seen once share a vector, which dropped words train too; the rest have one of their own
     word_vectors: int = 128  # few, because a treebank of 35,000 words trains no more
+    treebank_vectors: int = 12  # of each treebank, where several with names are trained on together
     character_vectors: int = 64  # what a letter needs to tell prefixes and endings
     character_states: int = 128  # both directions; inflection is in the form, so as much as the word's own vector
     states: int = 384  # both directions, a layer; wider gains nothing on small treebanks and costs its square
@@ -173,8 +174,8 @@ class Config:
 
 
 COUNTS = """
-    members min_count word_vectors character_vectors layers scorer_features part_features labeler_features tag_features
-    epochs words_per_batch max_shapes
+    members min_count word_vectors treebank_vectors character_vectors layers scorer_features part_features
+    labeler_features tag_features epochs words_per_batch max_shapes
 """
 RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (COUNTS, lambda value: value >= 1, "1 or more"),

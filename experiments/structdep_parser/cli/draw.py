@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from structdep_parser.data.sentences import Sentence
     from structdep_parser.drawing.arcs import Arc
 
+DIRECTIONS = {"auto": None, "ltr": False, "rtl": True}
+"""Whether words are drawn from right to left."""
 EPILOG = """\
 if MISC has ArcProb (structdep train --confidence), less probable arcs are fainter. With --gold, wrong arcs are red, and
 their gold arcs are blue and dashed, below the words.
@@ -32,6 +34,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--gold", type=Path, metavar="GOLD.conllu", help="the same sentences with gold trees")
     made.add_argument(
         "--sentences", nargs="+", metavar="N", help="numbers from 1 (3 17-20) or values of sent_id; default: all"
+    )
+    made.add_argument(
+        "--direction",
+        choices=DIRECTIONS,
+        default="auto",
+        help="of the words: auto is right to left (rtl) for sentences of which most letters are; default: %(default)s",
     )
     made.add_argument("--svg", type=Path, metavar="DIR", help="write one file for each sentence instead of printing")
     return made
@@ -77,26 +85,28 @@ def main(arguments: Arguments = None) -> int:
         gold = read(options.gold)
         check_words(options.trees, sentences, options.gold, gold)
         arcs = [compared(*pair) for pair in zip(arcs, map(arcs_of, gold), strict=True)]
-    places = chosen(sentences, options.sentences)
+    places, right_to_left = chosen(sentences, options.sentences), DIRECTIONS[options.direction]
     for place in places:
         title = f"{place + 1} {sentences[place].sent_id}".rstrip()
         if options.svg:
-            drawing = svg(sentences[place].columns, arcs[place], title)
+            drawing = svg(sentences[place].columns, arcs[place], title, right_to_left)
             write_whole(options.svg / f"{options.trees.stem}-{place + 1}.svg", drawing)
         else:
-            _print(console, title, sentences[place], arcs[place])
+            _print(console, title, sentences[place], arcs[place], right_to_left)
     if options.svg:
         console.print(f"{len(places)} drawings in {options.svg}")
     return 0
 
 
-def _print(console: "Console", title: str, sentence: "Sentence", arcs: "Sequence[Arc]") -> None:
+def _print(
+    console: "Console", title: str, sentence: "Sentence", arcs: "Sequence[Arc]", right_to_left: bool | None
+) -> None:
     """The sentence's number, its drawing, and what colours mean, where there are some."""
     from structdep_parser.drawing.arcs import legend
     from structdep_parser.drawing.terminal import STYLES, text
 
     console.print(title, style="bold")
-    console.print(text(sentence.forms, arcs))
+    console.print(text(sentence.forms, arcs, right_to_left))
     for kind, meaning in legend(arcs).items():
         console.print(f"{kind}: {meaning}", style=STYLES[kind])
     console.print()

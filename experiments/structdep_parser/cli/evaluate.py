@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 the files are aligned by their characters, so that tokens, words and sentences may differ. Relations are compared
-without subtypes. CLAS, MLAS and BLEX count only content words. --by needs files with the same words; its tables compare
-relations with subtypes, and count punctuation, except in the row without punctuation.
+without subtypes. CLAS, MLAS and BLEX count only content words. The tables of --by are of the gold words, of which those
+that are aligned with no word are wrong; they compare relations with subtypes, and count punctuation, except in the row
+without punctuation.
 """
 
 
@@ -69,12 +70,10 @@ def _values(score: "Score") -> dict[str, float | None]:
 def groups(
     options: argparse.Namespace, gold: "Sequence[Sentence]", system: "Sequence[Sentence]"
 ) -> list[tuple[str, str, str, str]]:
-    """Rows of groups of words; ValueError where the files do not have the same words."""
-    from structdep_parser.evaluation.comparison import check_words
+    """Rows of groups of gold words."""
+    from structdep_parser.evaluation.on_gold_words import on_gold_words
     from structdep_parser.evaluation.scores import by_relation, evaluate
-    from structdep_parser.parsers.prediction import Predictions
 
-    check_words(options.system, system, options.gold, gold)
-    predictions = Predictions.of(system)
+    predictions = on_gold_words(gold, system)
     found = evaluate(gold, predictions).groups if options.by == "kind" else by_relation(gold, predictions)
     return [(name, str(own.total), shown(100 * own.uas), shown(100 * own.las)) for name, own in found.items()]

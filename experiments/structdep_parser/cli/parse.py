@@ -17,7 +17,7 @@ are replaced; DEPREL is root where HEAD is 0, and nowhere else. Comments, multiw
 columns are written back byte for byte, but a byte order mark is dropped, comments between words move up to the other
 comments, and one empty line ends each sentence. A wrong sentence is reported and left out; the exit status is then 1.
 """
-DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags")
+DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags", "treebank")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,6 +34,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     made.add_argument("--vectors", type=Path, metavar="FILE", help="word vectors, if their file has moved")
     made.add_argument("--features-file", type=Path, metavar="FILE", help="features of the sentences to parse")
+    made.add_argument(
+        "--treebank",
+        metavar="NAME",
+        help="the treebank whose vector to use, of a parser trained on several; default: the first one of its --train",
+    )
     made.add_argument(
         "--text", action="store_true", help="the input has one sentence in each line, words separated by U+0020"
     )

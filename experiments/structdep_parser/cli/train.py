@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from structdep_parser.choices import (
     DECODERS,
@@ -17,6 +16,8 @@ from structdep_parser.choices import (
     TAGS,
     TREEBANKS_VARIABLE,
 )
+from structdep_parser.cli.files import name_of
+from structdep_parser.cli.files import treebank as treebank
 from structdep_parser.cli.options import (
     INTERRUPTED,
     Arguments,
@@ -26,13 +27,10 @@ from structdep_parser.cli.options import (
     command,
 )
 from structdep_parser.config import Config
-
-if TYPE_CHECKING:
-    from structdep_parser.data.treebank import Treebank
+from structdep_parser.data.held_out import NONE, TENTH
 
 DEFAULTS = Config()
 CHOICES = (
-    "lang",
     "parser",
     "loss",
     "positions",
@@ -105,7 +103,7 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument("--vectors", default="", metavar="FILE", help="word vectors as inputs: .vec, .txt or .npz")
     model.add_argument(
-        "--features-file", default="", metavar="FILE", help="features of each sentence as inputs: safetensors"
+        "--features-file", default="", metavar="FILE", help="features of each sentence as inputs: safetensors or HDF5"
     )
     model.add_argument(
         "--encoder-layer", default="", metavar="MODULE:CLASS", help="a flax.nnx module that replaces the BiLSTM"
@@ -113,15 +111,35 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--seed", type=int, default=DEFAULTS.seed, help="same seed, same result; default: %(default)s")
     data = made.add_argument_group("treebank")
     data.add_argument(
-        "--lang", help="the code of a language or treebank (got, got_proiel), or demo; with --train, a name"
+        "--lang",
+        nargs="+",
+        default=[],
+        metavar="CODE",
+        help="the code of a language or treebank (got, got_proiel), or demo; several are trained on together, and each "
+        "has a vector, which is an input of its words; with --train, one name of the run",
     )
-    data.add_argument("--train", nargs="+", type=Path, default=[], metavar="FILE", help="files of your own to train on")
     data.add_argument(
-        "--dev", nargs="+", type=Path, default=[], metavar="FILE", help="default: every tenth sentence of --train"
+        "--train",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files of your own to train on; NAME=FILE, here and below, gives each treebank of such a name a vector",
+    )
+    data.add_argument("--dev", nargs="+", default=[], metavar="FILE", help="default: every tenth sentence of --train")
+    data.add_argument(
+        "--held-out",
+        default=TENTH,
+        metavar="I/K",
+        help="without --dev: the I-th of every K training sentences is kept for dev (default: %(default)s); none: all "
+        "are trained on, and the last epoch is taken",
     )
     data.add_argument(
-        "--test", nargs="+", type=Path, default=[], metavar="FILE", help="files to evaluate on after training"
+        "--folds",
+        type=int,
+        metavar="K",
+        help="without --dev: cross-validation by K parsers, each of which keeps another K-th of the sentences for dev",
     )
+    data.add_argument("--test", nargs="+", default=[], metavar="FILE", help="files to evaluate on after training")
     add_treebank_options(data)
     data.add_argument("--download", action="store_true", help="fetch the treebank of --ud-version from its repository")
     data.add_argument("--repository", metavar="UD_NAME", help="the repository, if --lang does not name a known one")
@@ -191,32 +209,9 @@ def count(number: str) -> int | None:
     return None if number == "all" else int(number)
 
 
-def treebank(options: argparse.Namespace) -> "Treebank":
-    """The treebank that the command line names."""
-    from structdep_parser.data.demo_treebank import write_demo_treebank
-    from structdep_parser.data.download import download
-    from structdep_parser.data.treebank import Treebank, find_treebank
-
-    if options.train:
-        return Treebank.of_files(options.train, options.dev, options.test, options.lang or "")
-    if options.dev or options.test:
-        raise ValueError("--dev and --test belong to files of your own: write --train FILE, too")
-    if options.lang == "demo":
-        return write_demo_treebank(options.runs / "demo-treebank")
-    if options.download:
-        if options.ud_version is None:
-            raise ValueError("--download needs a release: write --ud-version, such as 2.0")
-        into = options.treebanks or Path("data")
-        return download(options.lang, options.ud_version, into, options.repository)
-    return find_treebank(options.lang, options.treebanks, options.ud_version)
-
-
 def config(options: argparse.Namespace) -> Config:
     """The configuration that the command line asks for."""
-    if not options.lang and not options.train:
-        raise ValueError("no treebank: write --lang CODE, or --train FILE for files of your own")
-    chosen = {name: getattr(options, name) for name in CHOICES}
-    chosen["lang"] = options.lang or options.train[0].stem
+    chosen = {name: getattr(options, name) for name in CHOICES} | {"lang": name_of(options)}
     chosen |= {
         name: str(Path(path).resolve()) for name in ("vectors", "features_file") if (path := getattr(options, name))
     }
@@ -224,8 +219,14 @@ def config(options: argparse.Namespace) -> Config:
 
 
 def check_processes(options: argparse.Namespace) -> None:
-    """Raise ValueError for options of several processes that do not go together."""
+    """Raise ValueError for options of several processes or parsers that do not go together."""
     joins = options.distributed or options.coordinator
+    if options.folds is not None and (joins or options.members > 1 or options.minutes):
+        raise ValueError(
+            "--folds with --members, --minutes or several processes: train each fold by itself, by --held-out I/K"
+        )
+    if options.members > 1 and options.held_out == NONE and not options.test:
+        raise ValueError("--held-out none with --members: write --test, too, so that the members can be compared")
     if not joins and (options.processes, options.process) != (None, None):
         raise ValueError("--processes and --process number processes that meet: write --coordinator HOST:PORT, too")
     if joins and options.members > 1:
@@ -260,6 +261,7 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from structdep_parser.console import plain
     from structdep_parser.parsers.decoding import Decoding
     from structdep_parser.parsers.registry import check
+    from structdep_parser.training.cross_validation import cross_validate
     from structdep_parser.training.devices import Devices, join, leads
     from structdep_parser.training.ensemble_run import EnsembleRun
     from structdep_parser.training.experiment import Experiment
@@ -277,6 +279,10 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         train_as_worker(chosen, found, devices)
         return 0
     folder = options.runs / (options.name or chosen.name)
+    if options.folds is not None:
+        console.print(cross_validate(chosen, found, folder, options.folds, console, devices))
+        console.print(f"all in {folder.resolve()}")
+        return 0
     if chosen.members > 1:
         ensemble = EnsembleRun(chosen, found, folder, arguments)
         ensemble.train(options.at_once, console.print)

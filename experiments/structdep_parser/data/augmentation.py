@@ -36,9 +36,10 @@ class Subtree:
 
     @property
     def kind(self) -> Kind:
-        """What another has to share to stand here: the root's relation, universal tag, and features that show."""
-        feats = dict(part.split("=", 1) for part in self.sentence.feats[self.root].split("|") if "=" in part)
-        return self.sentence.deprels[self.root], self.sentence.upos[self.root], *map(feats.get, SHOWN)
+        """What another has to share to stand here: treebank, and the root's relation, universal tag, shown features."""
+        own = self.sentence
+        feats = dict(part.split("=", 1) for part in own.feats[self.root].split("|") if "=" in part)
+        return own.treebank, own.deprels[self.root], own.upos[self.root], *map(feats.get, SHOWN)
 
 
 class Grafts:

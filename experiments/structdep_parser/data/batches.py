@@ -36,12 +36,13 @@ class Lines:
     """What the encoder reads: sentences in lines (see `data.lines`), each with a place for the root before its words,
     and one for the sentinel behind them.
 
-    `words`, `form` (the number of each word's) and `start` [lines, width]; `features` [lines, width, features] are
-    float32, of no width where there are none.
+    `words`, `form` (the number of each word's), `treebank` (that of its treebank, 0 where they have no names) and
+    `start` [lines, width]; `features` [lines, width, features] are float32, of no width where there are none.
     """
 
     words: jax.Array
     form: jax.Array
+    treebank: jax.Array
     start: jax.Array
     features: jax.Array
 
@@ -179,8 +180,8 @@ def padding_share(made: Sequence[Batch]) -> float:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Sentences as numbers: for each, words, forms (rows of `characters`, from 1), upos, xpos, lemmas, heads and
-    deprels, as [7, n]."""
+    """Sentences as numbers: for each, words, forms (rows of `characters`, from 1), treebank, deprels, upos, xpos,
+    lemmas and heads, as [8, n]."""
 
     rows: list[NDArray[np.int32]]
     characters: list[list[int]]
@@ -200,6 +201,7 @@ def _row(sentence: Sentence, vocabulary: Vocabulary, forms: dict[str, int]) -> N
         [
             [vocabulary.word(form) for form in sentence.forms],
             [forms[form] for form in sentence.forms],
+            [vocabulary.treebank(sentence.treebank) if vocabulary.treebanks else 0] * len(sentence),
             [vocabulary.deprel(deprel) for deprel in sentence.deprels],
             [vocabulary.upos_tag(tag) for tag in sentence.upos],
             [vocabulary.xpos_tag(tag) for tag in full_tags(sentence)],
@@ -276,8 +278,8 @@ class _Group:
 
 def in_lines(encoded: Encoded, roots: Mapping[int, int], lines: int, width: int) -> tuple[Lines, Gold]:
     """Sentences whose roots have these places, with the numbers of their forms among all."""
-    tables = np.full((7, lines * width), -1, np.int32)
-    tables[:2] = 0
+    tables = np.full((8, lines * width), -1, np.int32)
+    tables[:3] = 0
     start, table_rows = empty(lines, width), np.full(lines * width, -1, np.int64)
     for member, place in roots.items():
         row = encoded.rows[member]
@@ -289,8 +291,9 @@ def in_lines(encoded: Encoded, roots: Mapping[int, int], lines: int, width: int)
     features = (
         np.zeros((lines * width, 0), np.float32) if encoded.features is None else encoded.features.values(table_rows)
     )
-    numbers, form, deprels, upos, xpos, lemmas, heads = tables.reshape(7, lines, width)
-    made = Lines(*_typed(numbers, form, start, features.reshape(lines, width, -1)))
+    numbers, form, treebank, *gold = tables.reshape(8, lines, width)
+    deprels, upos, xpos, lemmas, heads = gold
+    made = Lines(*_typed(numbers, form, treebank, start, features.reshape(lines, width, -1)))
     return made, Gold(*_typed(heads, deprels, upos, xpos, lemmas))
 
 

@@ -8,8 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from structdep_parser.data.hdf5 import SIGNATURE, HDF5Features
+from structdep_parser.data.npz import array_of
 from structdep_parser.data.sentences import Sentence
 
+LONGEST_HEADER = 100_000_000
+"""Bytes of a safetensors file, by its definition."""
 TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
@@ -29,8 +33,8 @@ class WordVectors:
     """A file of word vectors, memory-mapped: only the vectors of words that occur are read.
 
     Args:
-        path: .npz with the arrays `words` and `vectors`, or text as fastText and GloVe write it: a line has a word and
-            its numbers, separated by spaces; a first line of two numbers is skipped.
+        path: .npz with the arrays `words` and `vectors` (compressed ones are read whole), or text as fastText and GloVe
+            write it: a line has a word and its numbers, separated by spaces; a first line of two numbers is skipped.
 
     Raises:
         ValueError: a line is wrong, or the file has no vectors.
@@ -39,12 +43,14 @@ class WordVectors:
     def __init__(self, path: str | Path) -> None:
         self.path, self.found = Path(path), dict[str, int]()
         self.vectors: list[NDArray[np.float32]] = []
-        self.table = np.zeros((0, 0), np.float32)
+        self.table: NDArray[Any] = np.zeros((0, 0), np.float32)
         if self.path.suffix == ".npz":
-            with np.load(self.path) as arrays:
-                words, self.table = arrays["words"].tolist(), arrays["vectors"].astype(np.float32)
-            self.found, self.width = {word: row for row, word in enumerate(words)}, self.table.shape[1]
             self.places: dict[bytes, int] = {}
+            words, self.table = array_of(self.path, "words"), array_of(self.path, "vectors")
+            if self.table.ndim != 2 or words.shape != self.table.shape[:1]:
+                came = f"{list(words.shape)} and {list(self.table.shape)}"
+                raise ValueError(f"{path}: words and vectors have shapes {came}, expected [words] and [words, width]")
+            self.found, self.width = {word: row for row, word in enumerate(words.tolist())}, self.table.shape[1]
             return
         with open(self.path, "rb") as file:
             self.text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -95,14 +101,14 @@ class SentenceFeatures:
     The name of an array is the sentence's `sent_id`, or its number in its file, from 1.
 
     Raises:
-        ValueError: the arrays differ in type or width.
+        ValueError: the file is of another kind, or the arrays differ in type or width.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         with open(self.path, "rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            header: dict[str, Any] = json.loads(file.read(size))
+            header = _header(self.path, file.read(min(size, LONGEST_HEADER)))
         header.pop("__metadata__", None)
         kinds = {(entry["dtype"], *entry["shape"][1:]) for entry in header.values()}
         if len(kinds) != 1 or len(kind := next(iter(kinds))) != 2 or kind[0] not in TYPES:
@@ -135,7 +141,20 @@ def open_features(vectors: str | Path, features_file: str | Path) -> Features | 
         raise ValueError("--vectors with --features-file: write one of them")
     if vectors:
         return WordVectors(vectors)
-    return SentenceFeatures(features_file) if features_file else None
+    return _of_sentences(Path(features_file)) if features_file else None
+
+
+def _header(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (TypeError, ValueError):
+        raise ValueError(f"{path}: expected a safetensors or an HDF5 file, but its header is neither's") from None
+
+
+def _of_sentences(path: Path) -> Features:
+    with open(path, "rb") as file:
+        is_hdf5 = file.read(len(SIGNATURE)) == SIGNATURE
+    return HDF5Features(path) if is_hdf5 else SentenceFeatures(path)
 
 
 def _taken(table: NDArray[Any], rows: NDArray[np.int64], width: int) -> NDArray[np.float32]:

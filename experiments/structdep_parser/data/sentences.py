@@ -44,6 +44,8 @@ class Sentence:
     misc: tuple[str, ...]
     rows: NDArray[np.int64] | None = None
     """Of a table of features, one a word."""
+    treebank: str = ""
+    """The name of the treebank whose vector its words have, of those that a parser was trained on together."""
 
     def __len__(self) -> int:
         return len(self.forms)

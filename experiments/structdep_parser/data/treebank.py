@@ -3,20 +3,18 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from structdep_parser.choices import SPLITS
 from structdep_parser.choices import TREEBANKS_VARIABLE as VARIABLE
+from structdep_parser.data.held_out import NONE, TENTH, kept
+from structdep_parser.data.named_files import Files, joined_name, names_of, paths_of
 from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.writing import write_predictions
 
 __all__ = ["Sentence", "Treebank", "find_treebank", "read", "write_predictions"]
-
-
-HELD_OUT = 10
-"""Without files of dev, each sentence of this distance in the training set is kept for dev."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,9 @@ class Treebank:
     """The files of a treebank.
 
     `test` is None where a release came without it (UD 2.0's public repositories). `further` are more files of a split,
-    and `is_named` is False where the files were given one by one.
+    and `is_named` is False where the files were given one by one. Where several treebanks are trained on together,
+    `names` has the name of each file's treebank. Without `dev`, `held_out` says which training sentences are dev: see
+    `data.held_out`.
     """
 
     lang: str
@@ -33,56 +33,87 @@ class Treebank:
     test: Path | None
     further: tuple[tuple[str, Path], ...] = ()
     is_named: bool = True
+    names: tuple[tuple[Path, str], ...] = ()
+    held_out: str = TENTH
 
     @classmethod
-    def of_files(
-        cls, train: Sequence[Path], dev: Sequence[Path] = (), test: Sequence[Path] = (), lang: str = ""
-    ) -> "Treebank":
-        """Any files; without a name, the treebank has that of its first file.
+    def of_files(cls, train: Files, dev: Files = (), test: Files = (), lang: str = "") -> "Treebank":
+        """Any files, or those of several treebanks by their names; `lang` is by default that of the first file, or all
+        names.
 
         Raises:
-            ValueError: there is nothing to train on.
+            ValueError: there is nothing to train on, or the names do not fit.
             FileNotFoundError: a file is missing.
         """
         if not train:
             raise ValueError("no files to train on: write --train FILE")
-        files = {"train": train, "dev": dev, "test": test}
+        given = {"train": train, "dev": dev, "test": test}
+        names, files = names_of(given), {split: paths_of(own) for split, own in given.items()}
         if missing := next((path for paths in files.values() for path in paths if not path.is_file()), None):
             raise FileNotFoundError(f"there is no file {missing}")
         first = {split: paths[0] if paths else None for split, paths in files.items()}
         further = tuple((split, path) for split, paths in files.items() for path in paths[1:])
-        return cls(lang or train[0].stem, train[0], first["dev"], first["test"], further, is_named=False)
+        lang = lang or joined_name(train)
+        return cls(lang, files["train"][0], first["dev"], first["test"], further, is_named=False, names=names)
 
     def paths(self, split: str) -> list[Path]:
         """The files of a split."""
         first: Path | None = getattr(self, split)
         return [*([first] if first else []), *(path for other, path in self.further if other == split)]
 
+    def with_held_out(self, held_out: str) -> "Treebank":
+        """The same files, with other training sentences for dev.
+
+        Raises:
+            ValueError: there are files of dev, or the text does not say which sentences.
+        """
+        if self.dev is not None:
+            raise ValueError(f"sentences are held out where there is no dev set, but {self.dev} is one: leave it out")
+        kept(held_out, 0)
+        return replace(self, held_out=held_out)
+
+    def files(self, split: str) -> Files:
+        """The files of a split, as `of_files` takes them."""
+        names, found = dict(self.names), dict[str, list[Path]]()
+        for path in self.paths(split) if names else ():
+            found.setdefault(names[path], []).append(path)
+        return found if names else self.paths(split)
+
     @property
     def checksum(self) -> str:
-        """The training file's name, and the beginning of the SHA-256 of the training and dev files."""
-        content = b"".join(path.read_bytes() for split in ("train", "dev") for path in self.paths(split))
-        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}"
+        """The training file's name, the beginning of the SHA-256 of all that is read, and what is held out."""
+        paths, names = [path for split in ("train", "dev") for path in self.paths(split)], dict(self.names)
+        content = b"".join(names.get(path, "").encode() + path.read_bytes() for path in paths)
+        held_out = "" if self.dev or self.held_out == TENTH else f", held out {self.held_out}"
+        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}{held_out}"
 
     def read(self) -> dict[str, list[Sentence]]:
         """The sentences of each split; heads of training sentences may be unknown.
 
-        Without files of dev, every tenth whole sentence of the training set is its dev set, and not trained on.
+        Without files of dev, every tenth whole sentence of the training set, or what `held_out` says, is its dev set,
+        and not trained on.
         """
         found = {
-            split: [s for path in paths for s in read(path, "partial" if split == "train" else "whole")]
+            split: [s for path in paths for s in self._sentences(path, split)]
             for split in SPLITS
             if (paths := self.paths(split))
         }
-        if "dev" not in found:
+        if "dev" not in found and self.held_out != NONE:
             whole = [place for place, s in enumerate(found["train"]) if (s.heads >= 0).all()]
-            kept = frozenset(whole[HELD_OUT - 1 :: HELD_OUT])
-            if not kept:
-                raise ValueError(f"{self.train} has too few sentences to keep every tenth for dev: write --dev FILE")
-            dev = [found["train"][place] for place in sorted(kept)]
-            rest = [s for place, s in enumerate(found["train"]) if place not in kept]
+            places = frozenset(whole[place] for place in kept(self.held_out, len(whole)))
+            if not places or len(places) == len(found["train"]):
+                raise ValueError(
+                    f"{self.train} has too few sentences with all heads, {len(whole)}, to hold out {self.held_out} of "
+                    "them: write --dev FILE, or --held-out none"
+                )
+            dev = [found["train"][place] for place in sorted(places)]
+            rest = [s for place, s in enumerate(found["train"]) if place not in places]
             found = {"train": rest, "dev": dev, **{split: found[split] for split in found if split == "test"}}
         return found
+
+    def _sentences(self, path: Path, split: str) -> list[Sentence]:
+        found, name = read(path, "partial" if split == "train" else "whole"), dict(self.names).get(path, "")
+        return [replace(sentence, treebank=name) for sentence in found] if name else found
 
     def evaluated(self) -> dict[str, list[Sentence]]:
         """The sentences of dev, and of test if it is there."""

@@ -12,6 +12,7 @@ from structdep_parser.data.sentences import Sentence
 PADDING, UNKNOWN = 0, 1
 UNSEEN = -1
 RESERVED = ("<padding>", "<unknown>")
+UNNAMED = "this model was trained without names of treebanks (structdep train --train NAME=FILE ..)"
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class Vocabulary:
 
     `words` (those frequent enough) and `characters` begin with padding (0) and unknown (1). `deprels`, `upos`, `xpos`
     (language-specific tag and features, joined) and `lemmas` are classes to predict: only what training has; a value
-    that it lacks is numbered -1, which equals no prediction. A relation _ is not known.
+    that it lacks is numbered -1, which equals no prediction. A relation _ is not known. `treebanks` are the names of
+    those that were trained on together, in their order; there are none where the files have no names.
 
     Example:
         >>> words, characters, tags = (*RESERVED, "ik"), (*RESERVED, "i", "k"), ("Pp|Case=Acc", "Pp|Case=Nom")
@@ -37,6 +39,7 @@ class Vocabulary:
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
     lemmas: tuple[str, ...]
+    treebanks: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], min_count: int = 5) -> "Vocabulary":
@@ -49,6 +52,7 @@ class Vocabulary:
             upos=_sorted(tag for sentence in sentences for tag in sentence.upos),
             xpos=_sorted(tag for sentence in sentences for tag in full_tags(sentence)),
             lemmas=_sorted(lemma for sentence in sentences for lemma in sentence.lemmas),
+            treebanks=tuple(dict.fromkeys(sentence.treebank for sentence in sentences if sentence.treebank)),
         )
 
     @classmethod
@@ -82,6 +86,17 @@ class Vocabulary:
 
     def lemma(self, lemma: str) -> int:
         return self._numbers["lemmas"].get(lemma, UNSEEN)
+
+    def treebank(self, name: str) -> int:
+        """The number of a treebank: 0, that of the first, for no name.
+
+        Raises:
+            ValueError: there is none of this name.
+        """
+        if name and name not in self.treebanks:
+            known = f"expected one of {', '.join(self.treebanks)}" if self.treebanks else UNNAMED
+            raise ValueError(f"treebank {name}: {known}")
+        return self._numbers["treebanks"].get(name, 0)
 
     @property
     def features(self) -> tuple[str, ...]:

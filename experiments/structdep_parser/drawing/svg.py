@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from structdep_parser.drawing.arcs import Arc, levels
+from structdep_parser.drawing.direction import is_right_to_left
 from structdep_parser.text import visible, xml
 
 COLORS = {"plain": "#333333", "right": "#6e6e6e", "relation": "#b06000", "wrong": "#c8102e", "missed": "#0060b0"}
@@ -18,8 +19,11 @@ Ends = dict[tuple[Arc, int], float]
 """Where an arc's end at a node is."""
 
 
-def svg(rows: Rows, arcs: Sequence[Arc], title: str = "") -> str:
+def svg(rows: Rows, arcs: Sequence[Arc], title: str = "", right_to_left: bool | None = None) -> str:
     """A drawing of arcs between words; node 0, the root, stands in front of them.
+
+    Words stand in a row from left to right, or from right to left where most letters of the forms are written so;
+    `right_to_left` states the direction.
 
     Example:
         >>> drawing = svg([["ik"], ["im"]], [Arc(2, 1, "nsubj"), Arc(0, 2, "root")], "John 6:35")
@@ -34,8 +38,11 @@ def svg(rows: Rows, arcs: Sequence[Arc], title: str = "") -> str:
     top = MARGIN + LEVEL * (max(levels(above).values(), default=0) + 0.5)
     bottom = top + 18 + 15 * (max(map(len, columns)) - 1) + 6
     ends = {(arc, node): places[node] + offset for (arc, node), offset in offsets.items()}
-    drawn = [*_words(columns, places, top), *_arcs(above, ends, top, -1), *_arcs(below, ends, bottom, 1)]
     width = places[-1] + widths[-1] / 2 + MARGIN
+    mirrored = is_right_to_left(form for form, *_ in rows) if right_to_left is None else right_to_left
+    if mirrored:
+        places, ends = [width - x for x in places], {end: width - x for end, x in ends.items()}
+    drawn = [*_words(columns, places, top, mirrored), *_arcs(above, ends, top, -1), *_arcs(below, ends, bottom, 1)]
     height = bottom + LEVEL * (max(levels(below).values(), default=-0.5) + 0.5) + MARGIN
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -77,10 +84,12 @@ def _places(widths: Sequence[float], arcs: Sequence[Arc], offsets: Ends) -> list
     return places
 
 
-def _words(columns: Rows, places: Sequence[float], top: float) -> Iterator[str]:
-    for column, x in zip(columns, places, strict=True):
+def _words(columns: Rows, places: Sequence[float], top: float, mirrored: bool) -> Iterator[str]:
+    for node, (column, x) in enumerate(zip(columns, places, strict=True)):
         for row, text in enumerate(column):
             style = 'font-size="14"' if row == 0 else 'font-size="11" fill="#777777"'
+            if node and row == 0 and (mirrored or is_right_to_left([text])):
+                style += ' direction="rtl"'
             yield f'<text x="{x:.1f}" y="{top + 18 + 15 * row:.1f}" text-anchor="middle" {style}>{xml(text)}</text>'
 
 

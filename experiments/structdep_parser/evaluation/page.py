@@ -42,8 +42,8 @@ def write_page(
 ) -> Path:
     """Write report`ending`.html of a run that has config.json, dev`ending`.conllu and so on, and log.jsonl or members.
 
-    `gold` has the sentences of each split with the right trees, dev's first; `files`, what they were read from, where
-    the trees may be of other sentences, which raises ValueError.
+    `gold` has the sentences of each split with the right trees, those of dev first if there are some; `files`, what
+    they were read from, where the trees may be of other sentences, which raises ValueError.
     """
     config = Config.read(folder / "config.json")
     predicted = {split: read(folder / f"{split}{ending}.conllu") for split in gold}

@@ -28,7 +28,7 @@ class Training:
 class Report:
     """The best checkpoint's results on each split, with calibrations if there are any, and where the seconds went.
 
-    `members` is a table of what parsers that parse together gain.
+    `members` is a table of what parsers that parse together gain; `no_dev` says what stands in for files of dev.
     """
 
     config: Config
@@ -38,6 +38,7 @@ class Report:
     calibrations: Mapping[str, Calibration]
     seconds: Mapping[str, Mapping[str, float]]
     members: str = ""
+    no_dev: str = ""
 
     def write(self, folder: Path, ending: str) -> None:
         write_whole(folder / f"report{ending}.json", json.dumps(self.to_dict(), indent=2) + "\n")
@@ -65,10 +66,12 @@ class Report:
     def _summary(self) -> str:
         config, training = self.config, self.training
         mean = " (a member's mean)" if config.members > 1 else ""
+        chosen = "Best on dev" if "dev" in self.evaluations else "Taken"
+        no_dev = f" {self.no_dev[0].upper()}{self.no_dev[1:]}." if self.no_dev else ""
         return (
             f"# {config.lang}: {', '.join(config.choices)}, seed {config.seed}, {self.decoding}\n\n"
-            f"Best on dev{mean} after epoch {training.best_epoch} of {config.epochs}; {training.minutes:.1f} minutes "
-            f"of training, {training.sentences_per_second:.0f} sentences/s."
+            f"{chosen}{mean} after epoch {training.best_epoch} of {config.epochs}; {training.minutes:.1f} minutes "
+            f"of training, {training.sentences_per_second:.0f} sentences/s.{no_dev}"
         )
 
     def _scores(self, split: str) -> str:
@@ -107,9 +110,12 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
     """
     config = Config.read(folder / "config.json")
     found = treebank_of_run(config, folder, treebanks, version)
-    endings = sorted(path.stem.removeprefix("dev") for path in folder.glob("dev*.conllu"))
-    if not endings:
-        raise FileNotFoundError(f"{folder} has no dev.conllu: let structdep train train until its report")
     gold = found.evaluated()
+    if not gold:
+        raise ValueError(f"{folder} has neither a dev nor a test set, whose trees the page would show")
+    first = next(iter(gold))
+    endings = sorted(path.stem.removeprefix(first) for path in folder.glob(f"{first}*.conllu"))
+    if not endings:
+        raise FileNotFoundError(f"{folder} has no {first}.conllu: let structdep train train until its report")
     files = {split: getattr(found, split) or found.train for split in gold}
     return [write_page(folder, ending, gold, files) for ending in endings]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from structdep.trees import crossing_arcs
@@ -14,9 +15,20 @@ BINS = ((0, "root"), (1, "1"), (2, "2"), (3, "3"), (4, "4"), (5, "5"), (6, "6-10
 
 
 def curve(log: Sequence[Mapping[str, Any]]) -> Figure:
-    """UAS and LAS on dev at the left, the loss at the right."""
+    """UAS and LAS on dev at the left, the loss at the right; the loss alone where there is no dev set."""
     figure = Figure(figsize=(10, 3.2), layout="constrained")
-    scores, losses = figure.subplots(1, 2)
+    *left, losses = figure.subplots(1, 1 + all("uas" in entry for entry in log), squeeze=False)[0]
+    for panel in left:
+        _scores(panel, log)
+    losses.plot([entry["epoch"] for entry in log], [entry["loss"] for entry in log], color="C2", marker=".")
+    losses.set(xlabel="epoch", ylabel="training loss of a word", ylim=(0, None))
+    for panel in (*left, losses):
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _scores(scores: Axes, log: Sequence[Mapping[str, Any]]) -> None:
+    """By epoch, with the best epoch."""
     steps = [entry["epoch"] for entry in log]
     for name in ("uas", "las"):
         scores.plot(steps, [entry[name] for entry in log], label=f"{name.upper()} of dev", marker=".")
@@ -24,11 +36,6 @@ def curve(log: Sequence[Mapping[str, Any]]) -> Figure:
     scores.axvline(best["epoch"], color="0.8", zorder=0, label=f"best: epoch {best['epoch']}")
     scores.set(xlabel="epoch", ylabel="%")
     scores.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)  # above, away from the curves
-    losses.plot(steps, [entry["loss"] for entry in log], color="C2", marker=".")
-    losses.set(xlabel="epoch", ylabel="training loss of a word", ylim=(0, None))
-    for panel in (scores, losses):
-        panel.spines[["top", "right"]].set_visible(False)
-    return figure
 
 
 def by_arc(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> Figure:

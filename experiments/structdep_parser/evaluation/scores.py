@@ -51,8 +51,8 @@ class Evaluation:
 def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluation:
     """Compare predicted trees with the sentences' own; punctuation counts, and so do subtypes of relations.
 
-    Groups: all words; those but punctuation; those whose gold arc crosses another, or none; the root's; and by the
-    length of the gold arc.
+    Groups: all words; those but punctuation; those whose gold arc crosses another, or none; the root's; by the length
+    of the gold arc; and by the treebank, where sentences have its name.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -71,6 +71,8 @@ def evaluate(sentences: Sequence[Sentence], predictions: Predictions) -> Evaluat
     groups = {"all": gold >= 0, "without punctuation": ~punct}
     groups |= {"crossing": crossing, "not crossing": ~crossing, "root": gold == 0}
     groups |= {name: (low <= lengths) & (lengths <= high) for name, (low, high) in LENGTHS.items()}
+    treebanks = np.repeat([sentence.treebank for sentence in sentences], list(map(len, sentences)))
+    groups |= {f"treebank {name}": treebanks == name for name in dict.fromkeys(treebanks.tolist()) if name}
     counts = {name: AttachmentCounts.of(gold[g], gold_deprels[g], heads[g], deprels[g]) for name, g in groups.items()}
     exact = sum(bool((s.heads == tree).all()) for s, tree in zip(sentences, predictions.heads, strict=True))
     conll18 = percentages(outcomes(gold, gold_deprels, heads, deprels).sum(-1))

@@ -124,11 +124,13 @@ class Encoder(nnx.Module):
 
     def __init__(self, vocabulary: Vocabulary, config: Config, *, rngs: nnx.Rngs) -> None:
         width = config.word_vectors if config.feature_width else 0
-        inputs = config.word_vectors + config.character_states + width
+        names = len(vocabulary.treebanks)
+        inputs = config.word_vectors + config.character_states + width + config.treebank_vectors * bool(names)
         self.features = nnx.Linear(config.feature_width, width, rngs=rngs) if width else None
         self.words = nnx.Embed(len(vocabulary.words), config.word_vectors, rngs=rngs)
         self.characters = Characters(len(vocabulary.characters), config, rngs=rngs)
         self.root, self.sentinel = (nnx.Param(jax.random.normal(rngs.params(), (inputs,)) * 0.1) for _ in range(2))
+        self.treebanks = nnx.Embed(names, config.treebank_vectors, rngs=rngs) if names else None
         self.word_dropout = config.word_dropout
         self.input_dropout = Dropout(config.input_dropout)
         self.state_dropout = Dropout(config.state_dropout)
@@ -159,12 +161,18 @@ class Encoder(nnx.Module):
         return x, x if tags is None else tags
 
     def _inputs(self, lines: Lines, spelled: jax.Array, rngs: Dropped) -> jax.Array:
+        """Vectors of words and their characters, and those of features and treebanks if there are some.
+
+        All words of a sentence have the vector of its treebank (Stymne et al. 2018).
+        """
         words = lines.words
         if rngs is not None:
             words = jnp.where(jax.random.bernoulli(rngs.dropout(), self.word_dropout, words.shape), UNKNOWN, words)
         vectors = [self.words(words), spelled]
         if self.features is not None:
             vectors.append(self.features(lines.features))
+        if self.treebanks is not None:
+            vectors.append(self.treebanks(lines.treebank))
         return jnp.concatenate(vectors, axis=-1)
 
     def _delimited(self, x: jax.Array, start: jax.Array) -> jax.Array:

@@ -48,9 +48,14 @@ class Tree(NamedTuple):
     """A sentence's heads and relations, its confidence and the words' tags where these were asked for."""
 
     heads: NDArray[np.int32]
-    deprels: tuple[str, ...]
+    relations: tuple[str, ...]
     confidence: Confidence | None = None
     tags: Tags | None = None
+
+    @property
+    def deprels(self) -> tuple[str, ...]:
+        """An earlier name of `relations`."""
+        return self.relations
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class Predictor:
         best = [trees[0] for trees in self.trees(parameters, sentences, decoding or Decoding())]
         confidences = [tree.confidence for tree in best if tree.confidence is not None]
         tags = [tree.tags for tree in best if tree.tags is not None]
-        return Predictions([tree.heads for tree in best], [tree.deprels for tree in best], confidences, tags)
+        return Predictions([tree.heads for tree in best], [tree.relations for tree in best], confidences, tags)
 
     def trees(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
         """As many trees of each sentence as `decoding` asks for, best first; heads are -1 where there are fewer."""

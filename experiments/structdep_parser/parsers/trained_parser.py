@@ -97,12 +97,12 @@ class TrainedParser:
 
     def _finished(self, sentence: Sentence, tree: Tree, decoding: Decoding) -> Tree:
         if self.model.config.pseudo_projective:
-            (heads,), (deprels,) = decoded([tree.heads], [tree.deprels], self.model.config.pseudo_projective)
-            return tree._replace(heads=heads, deprels=deprels)
+            (heads,), (relations,) = decoded([tree.heads], [tree.relations], self.model.config.pseudo_projective)
+            return tree._replace(heads=heads, relations=relations)
         if not decoding.known:
             return tree
-        given = zip(sentence.heads.tolist(), sentence.deprels, tree.deprels, strict=True)
-        return tree._replace(deprels=tuple(own if head >= 0 and own != "_" else new for head, own, new in given))
+        given = zip(sentence.heads.tolist(), sentence.deprels, tree.relations, strict=True)
+        return tree._replace(relations=tuple(own if head >= 0 and own != "_" else new for head, own, new in given))
 
 
 class JointParser:

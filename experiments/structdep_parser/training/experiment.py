@@ -14,6 +14,7 @@ from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.console import plain
 from structdep_parser.data.corpus import Corpus
+from structdep_parser.data.held_out import told
 from structdep_parser.data.pseudo_projective import decoded
 from structdep_parser.data.treebank import Sentence, Treebank, write_predictions
 from structdep_parser.evaluation.calibration import Calibration, calibration, draw
@@ -61,6 +62,8 @@ class Experiment:
         if config.init_from and not self.run.has_begun:
             start = TrainedModel.load(Path(config.init_from))
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
+        trained, dev = (len(self.corpus.splits.get(split, ())) for split in ("train", "dev"))
+        self.no_dev = "" if treebank.dev else told(treebank.held_out, trained, dev)
         merge, identity = partial(nnx.merge, self.trainer.graph), part(self.trainer.identity, "evaluation")
         alone = bool(config.encoder_layer)
         reader = Reader(merge, self.corpus.vocabulary, self.corpus.features, alone, identity)
@@ -84,6 +87,8 @@ class Experiment:
         Other processes that share the training have to `train_as_worker` meanwhile. The logger is told each epoch, and
         is finished at the end. Raises ValueError where another process trains in the same folder.
         """
+        if self.no_dev:
+            self.console.print(self.no_dev)
         try:
             with self.run.alone():
                 self._train(minutes, logger)
@@ -105,23 +110,32 @@ class Experiment:
                     break
 
     def _evaluate(self, epoch: int, state: State, result: Epoch, progress: Progress) -> dict[str, Any]:
-        """Parse dev, save the state, and tell the figures."""
-        sentences, minutes = self.corpus.splits["dev"], progress.minutes
-        progress.say(epoch, "parsing dev")
-        dev = evaluate(sentences, self._parse(state, sentences))
+        """Parse dev, if there is one, save the state, and tell the figures."""
+        minutes = progress.minutes
+        if "dev" in self.corpus.splits:
+            progress.say(epoch, "parsing dev")
         entry: dict[str, Any] = {
             "step": int(state.step),
             "minutes": round(minutes, 3),
             "sentences_per_second": round(result.sentences / result.seconds, 1),
             "loss": result.loss,
-            "uas": 100 * dev.all.uas,
-            "las": 100 * dev.all.las,
+            **self._dev_scores(state),
         }
         self.run.save(epoch, state, entry)
         speed = f"{entry['sentences_per_second']:6.0f} sentences/s"
-        scores = f"loss {result.loss:.3f}  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
+        scores = f"loss {result.loss:.3f}"
+        if "uas" in entry:
+            scores += f"  dev UAS {entry['uas']:.2f}  LAS {entry['las']:.2f}"
         self.console.print(progress.line(epoch, f"{speed}  {scores}"))
         return entry
+
+    def _dev_scores(self, state: State) -> dict[str, float]:
+        """UAS and LAS in per cent; none where no sentences are held out."""
+        sentences = self.corpus.splits.get("dev")
+        if sentences is None:
+            return {}
+        dev = evaluate(sentences, self._parse(state, sentences))
+        return {"uas": 100 * dev.all.uas, "las": 100 * dev.all.las}
 
     def report(self, decoding: Decoding | None = None) -> Report:
         """Parse dev and test with the best checkpoint; write the model, the trees, report.md, .json and .html.
@@ -150,9 +164,11 @@ class Experiment:
         log = self.run.log()
         speed = float(np.median([entry["sentences_per_second"] for entry in log]))
         training = Training(epoch, log[-1]["minutes"], speed)
-        report = Report(self.config, decoding, training, evaluations, calibrations, seconds)
+        report = Report(self.config, decoding, training, evaluations, calibrations, seconds, no_dev=self.no_dev)
         report.write(self.run.folder, decoding.ending)
-        write_page(self.run.folder, decoding.ending, {split: self.corpus.splits[split] for split in self._evaluated})
+        if evaluations:
+            gold = {split: self.corpus.splits[split] for split in self._evaluated}
+            write_page(self.run.folder, decoding.ending, gold)
         if calibrations:
             draw(calibrations, self.run.folder / f"calibration{decoding.ending}.svg")
         return report

@@ -16,7 +16,7 @@ from structdep_parser.training.runs import read_log
 
 Row = dict[str, Any]
 NO_RESULT = {"groups": {"all": {"uas": "", "las": ""}}}
-"""Of a test set that is not there."""
+"""Of a dev or test set that is not there."""
 
 
 def is_finished(folder: Path, config: Config) -> bool:
@@ -70,7 +70,7 @@ def _report(path: Path) -> Iterator[Row]:
 
 
 def _row(config: Config, report: Row) -> Row:
-    results = {"test": NO_RESULT, **report["results"]}
+    results = {"dev": NO_RESULT, "test": NO_RESULT, **report["results"]}
     scores = {
         f"{split} {score.upper()}": results[split]["groups"]["all"][score]
         for split in ("dev", "test")

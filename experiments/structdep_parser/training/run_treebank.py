@@ -1,11 +1,15 @@
 """The treebank of a run that was trained before."""
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from structdep_parser.choices import SPLITS
 from structdep_parser.config import Config
 from structdep_parser.data.demo_treebank import write_demo_treebank
+from structdep_parser.data.held_out import TENTH
 from structdep_parser.data.treebank import Treebank, find_treebank
 from structdep_parser.files import write_whole
 
@@ -16,8 +20,15 @@ FILES = "treebank.json"
 def keep_files(treebank: Treebank, folder: Path) -> None:
     """Write the paths of files that no name leads to."""
     if not treebank.is_named:
-        files = {split: [str(path.resolve()) for path in treebank.paths(split)] for split in SPLITS}
-        write_whole(folder / FILES, json.dumps(files, indent=1) + "\n")
+        files = {split: _with_paths(treebank.files(split), lambda path: str(path.resolve())) for split in SPLITS}
+        write_whole(folder / FILES, json.dumps(files | {"held_out": treebank.held_out}, indent=1) + "\n")
+
+
+def _with_paths(files: Any, change: Callable[[Any], Any]) -> Any:
+    """The paths of files, which may be those of several treebanks, as others."""
+    if isinstance(files, Mapping):
+        return {name: _with_paths(own, change) for name, own in files.items()}
+    return list(map(change, files))
 
 
 def treebank_of_run(
@@ -32,8 +43,8 @@ def treebank_of_run(
     path = folder / FILES
     if path.is_file():
         files = json.loads(path.read_text(encoding="utf-8"))
-        train, dev, test = ([Path(name) for name in files[split]] for split in SPLITS)
-        found = Treebank.of_files(train, dev, test, config.lang)
+        train, dev, test = (_with_paths(files[split], Path) for split in SPLITS)
+        found = replace(Treebank.of_files(train, dev, test, config.lang), held_out=files.get("held_out", TENTH))
     elif config.lang == "demo":
         found = write_demo_treebank(folder.parent / "demo-treebank")
     else:

@@ -58,7 +58,7 @@ class Run:
         return epoch, self._restore(epoch, template) if epoch else template
 
     def best(self, template: State) -> tuple[int, State]:
-        """The epoch with the highest UAS on dev, and its state."""
+        """The epoch with the highest UAS on dev, or the last without dev, and its state."""
         saved = self._epochs()
         if not saved:
             raise ValueError(f"no checkpoint in {self.folder}: train for an epoch at least")
@@ -127,8 +127,8 @@ ANEW = "delete checkpoints/, and the same command trains again"
 
 
 def _best(log: Sequence[dict[str, Any]]) -> int:
-    """The epoch of the highest UAS, of equals the first."""
-    best: int = max(log, key=lambda entry: entry["uas"])["epoch"]
+    """The epoch of the highest UAS, of equals the first; the last where there is no dev set."""
+    best: int = max(log, key=lambda entry: entry.get("uas", entry["epoch"]))["epoch"]
     return best
 
 
@@ -157,7 +157,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     return entries
 
 
-LOGGED = dict.fromkeys(("epoch", "minutes", "loss", "uas", "las")).keys()
+LOGGED = dict.fromkeys(("epoch", "minutes", "loss")).keys()
 """What each line of a log has, whatever else it says."""
 
 
