@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from structdep_parser.api import Parsed as Parsed
     from structdep_parser.api import Parser as Parser
     from structdep_parser.api import load as load
     from structdep_parser.api import train as train
@@ -15,12 +14,13 @@ if TYPE_CHECKING:
     from structdep_parser.data.sentences import Sentence as Sentence
     from structdep_parser.data.sentences import read_conllu as read_conllu
     from structdep_parser.data.sentences import read_text as read_text
+    from structdep_parser.parsed import Parsed as Parsed
     from structdep_parser.training.loggers import Logger as Logger
 
 PUBLIC = {
     "Config": "config",
     "Logger": "training.loggers",
-    "Parsed": "api",
+    "Parsed": "parsed",
     "Parser": "api",
     "Sentence": "data.sentences",
     "load": "api",

@@ -14,7 +14,8 @@ from structdep.spanning import SpanningTrees
 from structdep.trees import heads_to_arcs, is_projective
 from structdep.trees.classes import System
 from structdep_parser.config import Config
-from structdep_parser.data.batches import TreeBatch, tree_batches
+from structdep_parser.data.batch import TreeBatch
+from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.pseudo_projective import encoded
 from structdep_parser.data.sentences import Heads, Sentence

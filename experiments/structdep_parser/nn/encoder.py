@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Forms, Lines
+from structdep_parser.data.batch import Forms, Lines
 from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.vocabulary import UNKNOWN, Vocabulary
 from structdep_parser.nn.lstm import lstm

@@ -9,7 +9,7 @@ import optax
 from flax import nnx
 
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Forms, Gold, Lines, TreeBatch
+from structdep_parser.data.batch import Forms, Gold, Lines, TreeBatch
 from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.relations import IMPOSSIBLE, fits, is_root
 from structdep_parser.data.vocabulary import Vocabulary

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from structdep_parser.data.batches import Gold
+from structdep_parser.data.batch import Gold
 from structdep_parser.data.vocabulary import Vocabulary
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep.trees import heads_to_arcs
-from structdep_parser.data.batches import TreeBatch, tree_batches
+from structdep_parser.data.batch import TreeBatch
+from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.corpus import rows
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.nn.compiled import Compiled

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from structdep_parser.data.batches import Encoded, Forms, Lines, TreeBatch, in_lines, spelled
+from structdep_parser.data.batch import Forms, Lines, TreeBatch
+from structdep_parser.data.encoding import Encoded, in_lines, spelled
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import Room
 from structdep_parser.data.sentences import Sentence

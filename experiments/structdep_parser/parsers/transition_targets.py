@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from structdep.transitions import Gold, Oracle, Sequences, sequences, static_oracle
-from structdep_parser.data.batches import TreeBatch
+from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.corpus import padded
 from structdep_parser.data.sentences import Heads
 

@@ -15,7 +15,7 @@ from flax import nnx
 from jax.sharding import NamedSharding
 
 from structdep_parser.config import Config
-from structdep_parser.data.batches import Batch, Forms, Gold, Lines, TreeBatch
+from structdep_parser.data.batch import Batch, Forms, Gold, Lines, TreeBatch
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
 from structdep_parser.nn.stored_programs import part

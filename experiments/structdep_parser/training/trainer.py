@@ -12,7 +12,8 @@ from flax import nnx
 
 from structdep_parser.config import Config
 from structdep_parser.data.augmentation import Grafts
-from structdep_parser.data.batches import Batch, batches, filled
+from structdep_parser.data.batch import Batch, filled
+from structdep_parser.data.batches import batches
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
