@@ -45,6 +45,7 @@ def ours(parser: str) -> Program:
     def train(folder: Path, epochs: int, files: Sequence[Path]) -> Command:
         train, dev, test = map(str, files)
         choices = ["--parser", parser, "--loss", loss, "--tags", "off", "--epochs", str(epochs)]
+        choices += ["--set", "layers=2"]  # as SuPar's
         place = ["--runs", str(folder.parent), "--name", folder.name]
         return [*command, "train", "--train", train, "--dev", dev, "--test", test, *choices, *place]
 
