@@ -33,7 +33,8 @@ from structdep_parser.evaluation.report import Report
 from structdep_parser.evaluation.scores import evaluate
 from structdep_parser.nn.compiled import Compiled, cache_programs
 from structdep_parser.nn.encoder import BiLSTM
-from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
+from structdep_parser.parsers.chart_parsers import ChartParser
+from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions
 from structdep_parser.parsers.trained_model import TrainedModel

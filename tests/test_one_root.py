@@ -24,7 +24,7 @@ from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.relations import is_root
 from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.data.vocabulary import Vocabulary
-from structdep_parser.parsers.chart_parsers import CHARTS
+from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.one_root import k_best, log_partition, with_arcs
 from structdep_parser.parsers.trained_model import TrainedModel

@@ -11,7 +11,7 @@ from structdep_parser.data.corpus import Partial, nearest_trees
 from structdep_parser.data.sentences import read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
-from structdep_parser.parsers.chart_parsers import CHARTS
+from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.transition_parsers import SYSTEMS
 
 PARTIAL = """\

@@ -15,7 +15,7 @@ import second_order
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.evaluation.report import Report
 from structdep_parser.nn.scorers import TableScorer, Trilinear
-from structdep_parser.parsers.chart_parsers import CHARTS
+from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.registry import check
 from structdep_parser.training.experiment import Experiment

@@ -1,7 +1,6 @@
 """Parsers that search all trees of a class: a deduction system each, and the tables that pairs of roles fill."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import jax
@@ -10,104 +9,21 @@ from flax import nnx
 from structdep import chart_bytes, charts
 from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
-from structdep.greedy import second_order
-from structdep.greedy.second_order import GreedyTrees
-from structdep.spanning import all_trees
 from structdep.trees.classes import System
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import Partial, Trees, nearest_trees
 from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.mean_field import MeanField
-from structdep_parser.nn.scorers import Pairs, Singles, TableScorer, Triples
+from structdep_parser.nn.scorers import TableScorer
 from structdep_parser.parsers.chart_decoding import ChartDecoder
+from structdep_parser.parsers.charts import Chart
 from structdep_parser.parsers.decoding import Cheaper, Decoding
 from structdep_parser.parsers.one_root import Tables
 from structdep_parser.parsers.tree_losses import LOSSES
 
-REDUCES = ("la", "ra", "la'", "ra'", "la2", "ra2")
 CHARTS_AT_ONCE = 2
 """How many times the room of its charts a sentence takes: that once was seen."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Deduction systems of one class of trees, and what is scored.
-
-    The roles of `pairs` are `head` and `dependent` of arcs, or places of a configuration: stack top `s0`, below it
-    `s1`, buffer front `b0`. `best` finds a tree's best derivation by these tables, `once` has one derivation for each
-    tree, and so probabilities of trees; `arcs` has the same trees by arc scores alone. Tables of pairs of arcs are
-    filled by `triples` of roles, the words of a part, those of single words by `singles`. `growth` is the power of the
-    length with which the time of a batch grows, encoder and chart together. Arcs may be `refined` by mean-field
-    inference before they are scores of trees.
-    """
-
-    best: System
-    once: System
-    arcs: System
-    pairs: Pairs
-    triples: Triples = field(default_factory=dict)
-    singles: Singles = field(default_factory=dict)
-    cheaper: System | None = None
-    growth: float = 2.0
-    refined: bool = False
-
-    @property
-    def tables(self) -> dict[str, int]:
-        """The names of all tables, with their numbers of positions."""
-        several = {name: len(roles) for roles, names in (*self.pairs.items(), *self.triples.items()) for name in names}
-        return several | {name: 1 for names in self.singles.values() for name in names}
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Not where the best tree is sought greedily: no algorithm sums over all trees by scores of pairs of arcs."""
-        return not isinstance(self.best, GreedyTrees)
-
-
-ARCS = {("head", "dependent"): ("arc",)}
-TWO = {("s0", "b0"): ("shift", *REDUCES)}
-HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
-PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
-CROSSING = {
-    **ARCS,  # by themselves, as a parser of arcs has them to begin with
-    ("crossing", "dependent"): ("crossed",),
-    ("grandparent", "dependent"): ("grandparent",),
-    ("sibling", "dependent"): ("sibling",),
-}
-ADJACENT = {("parent", "second", "first"): ("sibling",)}
-GREEDY, EISNER2 = second_order(), charts.eisner(siblings=True)
-ALL, EISNER, MH4 = all_trees(), charts.eisner(), charts.mhk(4)
-ONE_EC, ONE_EC_PARTS = charts.one_endpoint_crossing(), charts.crossing_sensitive()
-MH3_STEPS = charts.arc_hybrid(transitions=True), charts.arc_hybrid_trees(transitions=True)
-MH4_STEPS = charts.mhk(4, transitions=True), charts.mh4_trees(transitions=True)
-CHARTS = {
-    "mst": Chart(ALL, ALL, ALL, ARCS),
-    "mst2-mean-field": Chart(ALL, ALL, ALL, ARCS, refined=True),
-    "mst2-greedy": Chart(GREEDY, GREEDY, ALL, ARCS, PARTS, cheaper=ALL),
-    "eisner": Chart(EISNER, EISNER, EISNER, ARCS),
-    "eisner2": Chart(EISNER2, EISNER2, EISNER, ARCS, ADJACENT, cheaper=EISNER, growth=3),
-    "arc-eager": Chart(
-        charts.arc_eager(transitions=True),
-        charts.arc_eager_trees(transitions=True),
-        EISNER,
-        {("s0", "b0"): ("shift", "la", "ra", "reduce")},
-    ),
-    "mh3": Chart(*MH3_STEPS, EISNER, {("s0", "b0"): ("shift", "la", "ra")}),
-    "mh4": Chart(MH4, charts.mh4_trees(), MH4, ARCS, cheaper=ALL, growth=3),
-    "1ec1": Chart(ONE_EC, ONE_EC, ONE_EC, ARCS, cheaper=ALL, growth=3),
-    "1ec": Chart(
-        ONE_EC_PARTS,
-        ONE_EC_PARTS,
-        ONE_EC,
-        CROSSING,
-        singles={"dependent": ("top", "first")},
-        cheaper=ALL,
-        growth=3,
-    ),
-    "mh4-two": Chart(*MH4_STEPS, MH4, TWO, cheaper=MH3_STEPS[1], growth=3),
-    "mh4-hybrid": Chart(*MH4_STEPS, MH4, HYBRID, cheaper=MH3_STEPS[1], growth=3),
-    "mh4-hybrid-arcs": Chart(*MH4_STEPS, MH4, ARCS | HYBRID, cheaper=MH3_STEPS[1], growth=3),
-}
 
 
 class ChartParser:
@@ -121,7 +37,7 @@ class ChartParser:
         self.chart, self.tree_loss, self.one_root = chart, LOSSES[loss], one_root
         # A likelihood is that of trees.
         self.system = chart.once if loss == "nll" else chart.best
-        self.projective, self.growth = chart.arcs == EISNER, chart.growth
+        self.projective, self.growth = chart.arcs == charts.eisner(), chart.growth
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TableScorer:
         sizes = config.states, config.scorer_features, config.part_features

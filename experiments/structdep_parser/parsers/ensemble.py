@@ -15,7 +15,8 @@ from structdep_parser.data.corpus import rows
 from structdep_parser.data.sentences import Sentence
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.parsers.chart_decoding import ChartDecoder
-from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
+from structdep_parser.parsers.chart_parsers import ChartParser
+from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.one_root import best
 from structdep_parser.parsers.prediction import Predictions, Predictor

@@ -11,7 +11,8 @@ from structdep_parser.config import Config
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
-from structdep_parser.parsers.chart_parsers import CHARTS, ChartParser
+from structdep_parser.parsers.chart_parsers import ChartParser
+from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Cheaper, Decoder, Decoding
 from structdep_parser.parsers.transition_parsers import SYSTEMS, TransitionParser
 

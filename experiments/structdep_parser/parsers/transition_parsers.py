@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from structdep import charts
 from structdep import transitions as tr
+from structdep.spanning import all_trees
 from structdep.trees.classes import System
 from structdep_parser.choices import POSITIONS
 from structdep_parser.config import Config
@@ -17,7 +19,6 @@ from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.transition_scorer import TransitionScorer, TransitionScores
-from structdep_parser.parsers.chart_parsers import ALL, EISNER, MH4
 from structdep_parser.parsers.decoding import Cheaper, Decoded, Decoding
 from structdep_parser.parsers.transition_targets import Exploration, Explorations, Runs
 
@@ -30,7 +31,12 @@ SYSTEMS = {
 }
 DYNAMIC = ("greedy-mh3", "greedy-eager", "swap-hybrid")
 """The parsers whose systems have dynamic oracles (static in swaps)."""
-CLASSES: dict[str, System] = {"projective": EISNER, "MH_4": MH4, "single-root": ALL, "all": ALL}
+CLASSES: dict[str, Callable[[], System]] = {
+    "projective": charts.eisner,
+    "MH_4": partial(charts.mhk, 4),
+    "single-root": all_trees,
+    "all": all_trees,
+}
 LOSSES: dict[str, Callable[..., jax.Array]] = {"hinge": tr.losses.hinge, "nll": tr.losses.nll}
 
 
@@ -67,7 +73,7 @@ class TransitionParser:
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         one_root = self.one_root or self.system.trees == "single-root"
-        return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees], one_root)
+        return nearest_trees(sentences, vocabulary, CLASSES[self.system.trees](), one_root)
 
     def targets(self, trees: Heads) -> Runs | Explorations:
         return (Explorations if self.explores else Runs)(self.oracle, trees)

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import jax
 import jax.numpy as jnp
-from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 
 from structdep._engines.gpu.blocks import Lanes
 from structdep._engines.gpu.compiler import to_fill, to_go_back
 from structdep._engines.gpu.folds import fold_of
-from structdep._engines.gpu.kernels import Kernel
 from structdep._engines.gpu.packing import Packing
 from structdep._engines.gpu.program import Program
 from structdep._engines.query import Answer, Arguments, Request, scaled
@@ -31,6 +28,9 @@ from structdep._lowering.layout import Layout
 from structdep._lowering.plan import Plan, plan
 from structdep.deduction import DeductionSystem
 from structdep.semirings import Semiring
+
+if TYPE_CHECKING:
+    from structdep._engines.gpu.kernels import Kernel
 
 LEAST, MOST = 128, 512
 """Lanes of a sentence: at least, and at most, or where items have three positions."""
@@ -105,6 +105,8 @@ class Kernels:
 
 
 def _kernel(plan: Plan, layout: Layout, program: Program, interpreted: bool) -> Kernel:
+    from structdep._engines.gpu.kernels import Kernel  # as Pallas takes a tenth of a second to import
+
     columns = min(1 << (layout.nodes - 1).bit_length(), MOST)
     lanes = MOST if plan.arity > 2 else min(max(LEAST, 2 * columns), MOST)
     narrow, wide = Lanes(lanes // columns, columns), Lanes(1, lanes)
@@ -113,6 +115,9 @@ def _kernel(plan: Plan, layout: Layout, program: Program, interpreted: bool) -> 
 
 def _run(kernel: Kernel, work: Callable[..., None], given: list[jax.Array], changed: jax.Array) -> jax.Array:
     """What the kernel makes of `[batch, size]` in its place, for each sentence by itself."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
     code = jnp.asarray(kernel.program.code)
     sentence = pl.BlockSpec((None, changed.shape[1]), lambda number: (number, 0))
     call = pl.pallas_call(
