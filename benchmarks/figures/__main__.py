@@ -1,4 +1,4 @@
-"""`python -m benchmarks.figures`: draws the pictures of docs/images from rules, made-up scores and benchmarks/results."""
+"""`python -m benchmarks.figures`: draws docs/images from rules, made-up scores and benchmarks/results."""
 
 from __future__ import annotations
 

@@ -57,21 +57,26 @@ def semirings() -> str:
     shapes = [
         text(16, 26, "semiring", 12, GRAY, "start"),
         text(CHART + 96, 26, "value of C→[i,j]; in bold, the goal", 12, GRAY),
-        text(TREES + 66, 26, "its trees", 12, GRAY),
+        text(TREES + 60, 26, "trees of the goal", 12, GRAY),
     ]
     for row, (name, meaning, semiring, numbers, trees) in enumerate(KINDS):
         top = 40 + ROW * row
-        shapes += [path(f"M16 {top}H544", RULE, width=1), text(16, top + 50, name, 16, anchor="start", font_weight="bold")]
+        shapes += [
+            path(f"M16 {top}H544", RULE, width=1),
+            text(16, top + 50, name, 16, anchor="start", font_weight="bold"),
+        ]
         shapes.append(text(16, top + 72, meaning, 13, GRAY, "start"))
         shapes += _chart(semiring, numbers, top + 8)
         found = trees()
         for place, (label, tree) in enumerate(found):
             shapes += _tree(label, tree, top + (10 if len(found) > 1 else 42) + 62 * place)
-    return page(560, 40 + ROW * len(KINDS), "A chart of three words in five semirings, with the trees of its goal", shapes)
+    return page(
+        560, 40 + ROW * len(KINDS), "A chart of three words in five semirings, with the trees of its goal", shapes
+    )
 
 
 def _chart(semiring: Any, numbers: Callable[[Any], list[float]], top: float) -> Iterator[str]:
-    """A cell for each span i..j with i < j: the trees of the words i + 1..j below the node i, whose scores are a block."""
+    """A cell for each span i..j: the trees of the words i + 1..j below the node i, whose scores are a block."""
     words, (width, height) = len(WORDS) - 1, CELL
     for i in range(words):
         for j in range(i + 1, words + 1):
@@ -101,4 +106,8 @@ def _tree(label: str, tree: Tree, top: float) -> Iterator[str]:
         yield path(f"M{end} {base}l-3 -6h6z", ARC, ARC, 0.5, **tip)
     for node in range(len(WORDS)):
         yield text(TREES + 8 + step * node, base + 13, str(node), 12)
-    yield text(TREES + 100, base - 4, label, 12, GRAY, "start") if label != "marginals" else text(TREES + 48, base + 30, label, 12, GRAY)
+    yield (
+        text(TREES + 100, base - 4, label, 12, GRAY, "start")
+        if label != "marginals"
+        else text(TREES + 48, base + 30, label, 12, GRAY)
+    )

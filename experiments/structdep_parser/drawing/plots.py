@@ -58,7 +58,9 @@ class Plot:
         if below:
             yield text(middle, self.top + self.height + 36, below, 12, GRAY)
 
-    def line(self, points: Sequence[tuple[float, float]], color: str, radius: float = 3, **style: object) -> Iterator[str]:
+    def line(
+        self, points: Sequence[tuple[float, float]], color: str, radius: float = 3, **style: object
+    ) -> Iterator[str]:
         """The points in the order of x, joined; a radius of 0 draws the line alone."""
         steps = "L".join("{:g} {:g}".format(*self.at(*point)) for point in points)
         yield path(f"M{steps}", color, width=1.8, **style)

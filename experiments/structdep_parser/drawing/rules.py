@@ -18,10 +18,18 @@ Cell = tuple[float, float, list[str]]
 
 
 def svg(system: DeductionSystem, width: float = 560) -> str:
-    """A drawing of a system's axioms, rules and goal, `width` pixels wide.
+    """A drawing of a system's axioms, rules and goal, which has colours for light and for dark screens.
 
-    A shape spans the nodes of an item: it is high at nodes that can still get an arc. An arrow goes from the head to the
-    dependent of the arc that a rule adds. Rules of items that differ only in a state are drawn once.
+    A shape spans the nodes of an item: it is high at nodes that can still be an end of an arc. An arrow goes from the
+    head to the dependent of the arc that a rule adds. Rules of one family's items, which differ in their states alone,
+    are drawn once, and arcs between the same nodes as one line.
+
+    Args:
+        system: any deduction system.
+        width: in pixels; wider if a rule needs more.
+
+    Returns:
+        The text of an SVG file.
 
     Example:
         >>> import structdep as sd
@@ -35,6 +43,7 @@ def svg(system: DeductionSystem, width: float = 560) -> str:
     time, space = (f"n{SUPERSCRIPTS[power]}" for power in system.complexity)
     derivations = "one derivation a tree" if system.unambiguous else "several derivations a tree"
     facts = f"time {time}, space {space}, {derivations}"
+    width = max(width, *(cell[0] + 40 for cell in cells))
     shapes = [
         text(20, 28, system.name, 15, anchor="start", font_weight="bold"),
         text(20, 48, facts, 12.5, GRAY, "start"),
