@@ -14,7 +14,7 @@ def speed() -> str:
     lines = (RESULTS / "peers-cpu-2-cores.md").read_text(encoding="utf-8").splitlines()[5:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     colors = dict(zip(COLUMNS, HUES, strict=False))
-    shapes = [*key(60, 26, colors), text(20, 60, "milliseconds a sentence", 12, GRAY, "start")]
+    shapes = [*key(60, 26, colors), text(20, 60, "milliseconds a sentence", color=GRAY, anchor="start")]
     for place, query in enumerate(dict.fromkeys(row[0] for row in rows)):
         own = [row for row in rows if row[0] == query]
         words = [int(row[1]) for row in own]
@@ -25,4 +25,4 @@ def speed() -> str:
         for name, column in COLUMNS.items():
             points = [(n, float(row[column])) for n, row in zip(words, own, strict=True)]
             shapes += plot.line(points, colors[name])
-    return page(560, 330, "Milliseconds a sentence of structdep, torch-struct and SuPar by the number of words", shapes)
+    return page(560, 336, "Milliseconds a sentence of structdep, torch-struct and SuPar by the number of words", shapes)

@@ -50,22 +50,22 @@ def learning() -> str:
         Scale(3, epochs, {e: str(e) for e in (3, 6, 9, 12, 15)}),
         Scale(73, 83, {v: str(v) for v in range(74, 84, 2)}),
     )
-    shapes = [*key(60, 26, colors), text(20, 50, "UAS", 12, GRAY, "start"), *plot.frame(below="epoch")]
+    shapes = [*key(60, 26, colors), text(20, 49, "UAS", color=GRAY, anchor="start"), *plot.frame(below="epoch")]
     for parser, seeds in runs.items():
         curves = np.array([run["uas"][2:] for run in seeds])
         for curve in curves:
             shapes += plot.line(list(enumerate(curve, start=3)), colors[parser], 0, stroke_opacity=0.3)
         shapes += plot.line(list(enumerate(curves.mean(0), start=3)), colors[parser])
-    return page(560, 348, "UAS on Gothic dev by epoch, of eisner and eisner2", shapes)
+    return page(560, 356, "UAS on Gothic dev by epoch, of eisner and eisner2", shapes)
 
 
 def calibration() -> str:
     """The share of right arcs by their probability, over the words of all seeds."""
     runs, colors = _runs()
     ticks = {v / 100: f"{v} %" for v in range(0, 101, 20)}
-    plot = Plot(64, 60, 360, 300, Scale(0, 1, ticks), Scale(0, 1, ticks))
+    plot = Plot(66, 64, 390, 310, Scale(0, 1, ticks), Scale(0, 1, ticks))
     shapes = [
-        text(20, 50, "arcs that are right", 12, GRAY, "start"),
+        text(20, 49, "arcs that are right", color=GRAY, anchor="start"),
         *plot.frame(below="probability of the predicted arc"),
     ]
     shapes += plot.line([(0, 0), (1, 1)], GRAY, 0, stroke_dasharray="5 4")
@@ -76,10 +76,10 @@ def calibration() -> str:
         error = 100 * (words * abs(probability - accuracy)).sum() / words.sum()
         named[f"{parser}: error {error:.1f} %"] = colors[parser]
     return page(
-        560,
-        410,
+        492,
+        432,
         "How often arcs are right, by their probability, of eisner and eisner2 on Gothic dev",
-        [*key(60, 26, named), *shapes],
+        [*key(26, 24, named), *shapes],
     )
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from structdep_parser.drawing.canvas import GRAY, RULE, dot, path, text
 
@@ -47,20 +48,18 @@ class Plot:
         for value, name in self.y.ticks.items():
             _, y = self.at(self.x.low, value)
             yield path(f"M{self.left:g} {y:g}h{self.width:g}", RULE, width=1)
-            yield text(self.left - 7, y + 4, name, 12, GRAY, "end")
+            yield text(self.left - 7, y + 4, name, color=GRAY, anchor="end")
         for value, name in self.x.ticks.items():
             x, _ = self.at(value, self.y.low)
             yield path(f"M{x:g} {self.top:g}v{self.height:g}", RULE, width=1)
-            yield text(x, self.top + self.height + 17, name, 12, GRAY)
+            yield text(x, self.top + self.height + 18, name, color=GRAY)
         middle = self.left + self.width / 2
         if title:
-            yield text(middle, self.top - 9, title, 13)
+            yield text(middle, self.top - 9, title, 15)
         if below:
-            yield text(middle, self.top + self.height + 36, below, 12, GRAY)
+            yield text(middle, self.top + self.height + 40, below, color=GRAY)
 
-    def line(
-        self, points: Sequence[tuple[float, float]], color: str, radius: float = 3, **style: object
-    ) -> Iterator[str]:
+    def line(self, points: Sequence[tuple[float, float]], color: str, radius: float = 3, **style: Any) -> Iterator[str]:
         """The points in the order of x, joined; a radius of 0 draws the line alone."""
         steps = "L".join("{:g} {:g}".format(*self.at(*point)) for point in points)
         yield path(f"M{steps}", color, width=1.8, **style)
@@ -72,5 +71,5 @@ def key(x: float, y: float, names: Mapping[str, str], between: float = 26) -> It
     """What colours stand for, side by side: a dot and a name each."""
     for name, color in names.items():
         yield dot(x, y - 4, color, 4.5)
-        yield text(x + 10, y, name, 13, anchor="start")
-        x += 10 + 8 * len(name) + between
+        yield text(x + 10, y, name, anchor="start")
+        x += 10 + 8.5 * len(name) + between

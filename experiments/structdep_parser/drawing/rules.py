@@ -166,8 +166,8 @@ class _Drawing:
             yield "An arrow goes from the head to the dependent of the arc that the rule adds."
         if any(link.directed and not link.sure for link in links):
             yield "Dashed arrows: the rule adds one of these arcs."
-        if any(not link.directed and link.sure for link in links):
-            yield "A red line: the rule adds an arc, either way; dashed: or no arc."
+        if any(not link.directed for link in links):
+            yield "A red line without a tip: an arc, either way; dashed: or no arc."
         if self.exterior:
             yield "Dotted: an item that waits for a node outside of its span."
 

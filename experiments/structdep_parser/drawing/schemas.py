@@ -45,16 +45,15 @@ def schemas(system: DeductionSystem) -> list[Schema]:
     groups: dict[object, list[Rule]] = {}
     for number, rule in enumerate(system.rules):
         atoms = (*rule.premises, rule.conclusion)
-        stateless = not any(getattr(atom.symbol, "family", "") for atom in atoms)
-        groups.setdefault((number if stateless else -1, *((kind(atom), atom.positions) for atom in atoms)), []).append(
-            rule
-        )
+        has_states = any(getattr(atom.symbol, "family", "") for atom in atoms)
+        shape = tuple((kind(atom), atom.positions) for atom in atoms)
+        groups.setdefault(shape if has_states else number, []).append(rule)
     return [_schema(rules[0]) if len(rules) == 1 else _merged(rules) for rules in groups.values()]
 
 
 def _schema(rule: Rule) -> Schema:
     sure = {factor for factor in rule.factors if isinstance(factor, Atom)}
-    links = tuple(Link(*arc.positions, sure=arc in sure) for arc in _arcs(rule))
+    links = tuple(Link(arc.positions[0], arc.positions[1], arc in sure) for arc in _arcs(rule))
     notes = tuple(note for factor in rule.factors for note in _notes(factor))
     return Schema(rule.premises, rule.conclusion, links, notes)
 
@@ -69,12 +68,16 @@ def _notes(factor: Atom | Either) -> list[str]:
 
 
 def _merged(rules: list[Rule]) -> Schema:
-    arcs = dict.fromkeys(arc.positions for rule in rules for arc in _arcs(rule))
-    sure = all(map(_arcs, rules))
-    links = (Link(*ends, sure, ends[::-1] not in arcs) for ends in arcs)
-    once = {frozenset((link.head, link.dependent)): link for link in links}
+    """Arcs of one direction are directed; those that each rule has are sure."""
+    sets = [{arc.positions for arc in _arcs(rule)} for rule in rules]
+    links = []
+    for head, dependent in sorted(set().union(*sets)):
+        both = any((dependent, head) in arcs for arcs in sets)
+        if not both or head < dependent:
+            sure = all(arcs & {(head, dependent), (dependent, head)} for arcs in sets)
+            links.append(Link(head, dependent, sure, directed=not both))
     notes = dict.fromkeys(repr(s) for rule in rules for s in rule.scores if s.symbol.name != "arc")
-    return Schema(rules[0].premises, rules[0].conclusion, tuple(once.values()), tuple(notes))
+    return Schema(rules[0].premises, rules[0].conclusion, tuple(links), tuple(notes))
 
 
 def _arcs(rule: Rule) -> list[Atom]:
