@@ -74,6 +74,7 @@ def main(arguments: Arguments = None) -> int:
     from structdep_parser.console import plain
     from structdep_parser.data.sentences import read
     from structdep_parser.drawing.arcs import arcs_of, compared
+    from structdep_parser.drawing.canvas import with_dark
     from structdep_parser.drawing.svg import svg
     from structdep_parser.evaluation.comparison import check_words
     from structdep_parser.files import write_whole
@@ -90,7 +91,7 @@ def main(arguments: Arguments = None) -> int:
         title = f"{place + 1} {sentences[place].sent_id}".rstrip()
         if options.svg:
             drawing = svg(sentences[place].columns, arcs[place], title, right_to_left)
-            write_whole(options.svg / f"{options.trees.stem}-{place + 1}.svg", drawing)
+            write_whole(options.svg / f"{options.trees.stem}-{place + 1}.svg", with_dark(drawing))
         else:
             _print(console, title, sentences[place], arcs[place], right_to_left)
     if options.svg:

@@ -1,0 +1,40 @@
+"""`python -m benchmarks.figures`: draws docs/images from rules, made-up scores and benchmarks/results."""
+
+from __future__ import annotations
+
+from benchmarks.figures import ROOT
+from benchmarks.figures.coverage import coverage
+from benchmarks.figures.marginals import marginals
+from benchmarks.figures.semirings import semirings
+from benchmarks.figures.speed import speed
+from benchmarks.figures.training import calibration, learning
+from structdep import charts
+from structdep_parser.drawing import rules
+from structdep_parser.files import write_whole
+
+SYSTEMS = {
+    "eisner": charts.eisner,
+    "arc-standard": charts.arc_standard,
+    "arc-hybrid": charts.arc_hybrid,
+    "arc-eager": charts.arc_eager,
+    "mh4": lambda: charts.mhk(4),
+    "1ec": charts.one_endpoint_crossing,
+}
+PICTURES = {f"rules-{name}": lambda system=system: rules.svg(system()) for name, system in SYSTEMS.items()} | {
+    "marginals": marginals,
+    "semirings": semirings,
+    "coverage": coverage,
+    "calibration": calibration,
+    "learning": learning,
+    "speed": speed,
+}
+"""The functions that draw, by the names of files."""
+
+
+def main() -> None:
+    for name, draw in PICTURES.items():
+        write_whole(ROOT / "docs" / "images" / f"{name}.svg", draw())
+
+
+if __name__ == "__main__":
+    main()
