@@ -65,7 +65,7 @@ def test_shapes_follow_from_the_rules() -> None:
     assert sides(schemas(sd.charts.arc_standard())) == {"L": False, "R": True}
 
 
-def test_states_of_a_family_are_drawn_once() -> None:
+def test_states_of_a_class_are_drawn_once() -> None:
     system = sd.charts.one_endpoint_crossing()
     merged = schemas(system)
     assert (len(system.rules), len(merged)) == (289, 44)

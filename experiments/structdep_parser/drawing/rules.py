@@ -21,7 +21,7 @@ def svg(system: DeductionSystem, width: float = 560) -> str:
     """A drawing of a system's axioms, rules and goal, which has colours for light and for dark screens.
 
     A shape spans the nodes of an item: it is high at nodes that can still be an end of an arc. An arrow goes from the
-    head to the dependent of the arc that a rule adds. Rules of one family's items, which differ in their states alone,
+    head to the dependent of the arc that a rule adds. Rules of items of one class, which differ in their states alone,
     are drawn once, and arcs between the same nodes as one line.
 
     Args:

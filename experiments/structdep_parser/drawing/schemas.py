@@ -30,8 +30,8 @@ class Schema:
 
 
 def kind(atom: Atom) -> str:
-    """The name of an item, without the state that items of one family differ in."""
-    return getattr(atom.symbol, "family", "") or atom.symbol.name
+    """The name of an item, without the state that items of one class differ in."""
+    return getattr(atom.symbol, "state_class", "") or atom.symbol.name
 
 
 def schemas(system: DeductionSystem) -> list[Schema]:
@@ -45,7 +45,7 @@ def schemas(system: DeductionSystem) -> list[Schema]:
     groups: dict[object, list[Rule]] = {}
     for number, rule in enumerate(system.rules):
         atoms = (*rule.premises, rule.conclusion)
-        has_states = any(getattr(atom.symbol, "family", "") for atom in atoms)
+        has_states = any(getattr(atom.symbol, "state_class", "") for atom in atoms)
         shape = tuple((kind(atom), atom.positions) for atom in atoms)
         groups.setdefault(shape if has_states else number, []).append(rule)
     return [_schema(rules[0]) if len(rules) == 1 else _merged(rules) for rules in groups.values()]
