@@ -149,6 +149,7 @@ def test_long_sentences_are_in_small_batches(long_tailed: list[Sentence]) -> Non
     assert all(shape.lines * shape.width <= 600 for shape in plan(long_tailed, 500))
     (last,) = plan(long_tailed[-1:], 100)
     assert (last.words, last.sentences, last.lines, last.width) == (166, 1, 1, 168)
+    assert [shape.words for shape in plan(list(from_text([b"a", b"b"], "words")), 100)] == [2]
 
 
 def test_a_shape_has_room_for_other_sentences_of_its_length() -> None:

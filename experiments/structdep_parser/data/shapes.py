@@ -95,7 +95,8 @@ def _choices(lengths: np.ndarray, narrow: int, most: int) -> Iterator[tuple[tupl
     """Numbers of words, shortest first, with the width of their lines; the last is the longest."""
     wide = round_up(int(lengths.max()) + 2, 4)
     found = {narrow // share - 2: narrow for share in range(1, 2 + most) if narrow // share > 4 and narrow < wide}
-    found |= {wide // share - 2: wide for share in range(1, 2 + most) if wide // share > (narrow if found else 4)}
+    found |= {wide // share - 2: wide for share in range(2, 2 + most) if wide // share > (narrow if found else 4)}
+    found[wide - 2] = wide
     *others, longest = sorted(found.items())
     for number in range(min(most, len(found))):
         yield from ((*some, longest) for some in combinations(others, number))
