@@ -58,6 +58,12 @@ def test_a_system_of_ones_own_shows_its_arcs_and_scores() -> None:
     assert drawing.count("<polygon") == 5 and drawing.count('stroke-dasharray="5 3"') == 2
 
 
+def test_systems_without_rules_are_refused_and_large_exponents_drawn() -> None:
+    with pytest.raises(TypeError, match=r"expected a deduction system, such as sd\.charts\.eisner\(\)"):
+        svg(sd.spanning.all_trees())  # type: ignore[arg-type]
+    assert "time n¹⁰, space n⁹" in svg(sd.charts.mhk(10))
+
+
 def test_shapes_follow_from_the_rules() -> None:
     eisner = schemas(sd.charts.eisner())
     assert heads(eisner) == {("C→", 0), ("C←", 1), ("I→", 0), ("I←", 1)}

@@ -31,16 +31,23 @@ def svg(system: DeductionSystem, width: float = 560) -> str:
     Returns:
         The text of an SVG file.
 
+    Raises:
+        TypeError: the system has no rules, as `sd.spanning.all_trees()`.
+
     Example:
         >>> import structdep as sd
         >>> picture = svg(sd.charts.arc_hybrid())
         >>> picture.splitlines()[2], picture.count("<polygon")
         ('<title>arc_hybrid: axioms, rules and goal</title>', 5)
     """
+    if not isinstance(system, DeductionSystem):
+        raise TypeError(
+            f"expected a deduction system, such as sd.charts.eisner(), which has rules to draw, not {system!r}"
+        )
     drawn = _Drawing(system)
     cells = [drawn.rule(Schema((), axiom)) for axiom in system.axioms]
     cells += [drawn.rule(schema) for schema in drawn.schemas] + [drawn.goal(system.goal)]
-    time, space = (f"n{SUPERSCRIPTS[power]}" for power in system.complexity)
+    time, space = ("n" + "".join(SUPERSCRIPTS[int(digit)] for digit in str(power)) for power in system.complexity)
     derivations = "one derivation a tree" if system.unambiguous else "several derivations a tree"
     facts = f"time {time}, space {space}, {derivations}"
     width = max(width, *(cell[0] + 40 for cell in cells))
@@ -168,12 +175,8 @@ class _Drawing:
             yield "Dashed arrows: the rule adds one of these arcs."
         if any(not link.directed for link in links):
             yield "A red line without a tip: an arc, either way; dashed: or no arc."
-        if self.exterior:
+        if any(atom.is_exterior for schema in self.schemas for atom in schema.premises):
             yield "Dotted: an item that waits for a node outside of its span."
-
-    @property
-    def exterior(self) -> bool:
-        return any(atom.is_exterior for schema in self.schemas for atom in schema.premises)
 
 
 def _centre(points: Sequence[Point]) -> float:
