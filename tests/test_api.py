@@ -87,6 +87,7 @@ def test_k_best_constraints_roots_and_least_risk(parser: sp.Parser) -> None:
         ([["ta", "x"]], {"constraints": [[3, 0]]}, "the head of word 1"),
         ([["ta", "x"]], {"k_best": 0}, "at least 1 tree"),
         ([["ta", "x"]], {"beam": 4}, "leave --beam out"),
+        ([["ta", "x"]], {"decode": "best"}, "--decode best: expected argmax or mbr"),
     ],
 )
 def test_what_is_wrong_is_told(

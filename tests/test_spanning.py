@@ -180,6 +180,21 @@ def test_second_derivatives_that_numbers_cannot_hold() -> None:
     assert np.isfinite(jax.grad(lambda s: sd.TreeDistribution(all_trees(), s).entropy())(scores)).all()
 
 
+@pytest.mark.parametrize("single_root", [False, True])
+def test_gradients_of_marginals_that_numbers_cannot_hold(single_root: bool) -> None:
+    """Where numbers do not do, nothing of them is in derivatives: not even what is infinite, times zero."""
+    scores = np.random.default_rng(0).normal(size=(2, 8, 8)).astype(np.float32)
+    direction = np.random.default_rng(1).normal(size=scores.shape).astype(np.float32)
+
+    def weighed(scores: jax.Array) -> jax.Array:
+        return (sd.marginals(all_trees(single_root), scores) ** 2).sum()
+
+    for spread in (1.0, 30.0):
+        gradient = jax.grad(weighed)(spread * scores)
+        _, along = jax.jvp(weighed, (spread * scores,), (direction,))
+        close((gradient * direction).sum(), along, rtol=1e-3, atol=1e-4)
+
+
 @any_root_slow
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 def test_padding_changes_nothing(single_root: bool, scale: float) -> None:

@@ -10,7 +10,7 @@ Example:
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,10 @@ def train(
     treebank = Treebank.of_files(_files(train), _files(dev), _files(test))
     if held_out != TENTH:
         treebank = treebank.with_held_out(held_out)
+    if unknown := choices.keys() - asdict(Config()).keys():
+        raise TypeError(
+            f"train has no choice {', '.join(sorted(unknown))}: expected fields of Config, such as epochs=10"
+        )
     chosen = {"lang": treebank.lang, **choices}
     experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
     experiment.train(logger=logger)

@@ -112,7 +112,8 @@ class Config:
     def differences(self, other: "Config") -> list[str]:
         """The values that are not the same in `other`."""
         there = asdict(other)
-        return [f"{name}: {value}, not {there[name]}" for name, value in asdict(self).items() if value != there[name]]
+        own = asdict(self)
+        return [f"{name}: {_shown(own[name])}, not {_shown(there[name])}" for name in own if own[name] != there[name]]
 
     def set(self, settings: Iterable[str]) -> "Config":
         """With other numbers, each written as on a command line, but for those with options of their own.
@@ -125,19 +126,22 @@ class Config:
             ['layers: 2, not 3', 'graft: 0.0, not 0.35']
             >>> Config().set(["layers=many"])  # doctest: +ELLIPSIS
             Traceback (most recent call last):
-            ValueError: --set layers=many: expected NAME=NUMBER, such as layers=2, the names being min_count, ...
+            ValueError: --set layers=many: expected a whole number, such as layers=3
         """
         numbers = {name: value for name, value in asdict(self).items() if type(value) in (int, float)}
         numbers = {name: value for name, value in numbers.items() if name not in ("seed", "members", "feature_width")}
         found: dict[str, Any] = {}
         for setting in settings:
             name, _, value = setting.partition("=")
-            try:
-                found[name] = type(numbers[name])(value)
-            except (KeyError, ValueError):
+            if name not in numbers:
                 raise ValueError(
                     f"--set {setting}: expected NAME=NUMBER, such as layers=2, the names being {', '.join(numbers)}"
-                ) from None
+                )
+            try:
+                found[name] = type(numbers[name])(value)
+            except ValueError:
+                kind = "a whole number" if isinstance(numbers[name], int) else "a number"
+                raise ValueError(f"--set {setting}: expected {kind}, such as {name}={numbers[name]}") from None
         return replace(self, **found)
 
     @classmethod
@@ -171,6 +175,10 @@ class Config:
         """
         last = self.seed * self.members
         return range(last - self.members + 1, last + 1)
+
+
+def _shown(value: Any) -> str:
+    return "none" if value in ("", None) else str(value)
 
 
 COUNTS = """

@@ -39,5 +39,8 @@ def print_table(title: str, header: Iterable[str], rows: Sequence[Sequence[str]]
 
 def failed(program: str, error: BaseException | str) -> int:
     """Tell what the user can mend, without a traceback; the exit status."""
+    if isinstance(error, OSError) and error.filename is not None:
+        is_missing = isinstance(error, FileNotFoundError)
+        error = f"there is no {error.filename}" if is_missing else f"{error.filename}: {error.strerror}"
     plain(stderr=True).print(f"{program}: {error}", style="red")
     return 1

@@ -5,6 +5,7 @@ Numbers are ten times as fast as logarithms, and as exact, unless cycles outweig
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.spanning.elimination import LOGARITHMS, NUMBERS, eliminate
+
+Way = Callable[[jax.Array, jax.Array, bool], jax.Array]
 
 LEAST_LOG = -27.0
 """Numbers will do if words that choose their heads without regard to each other make a tree with this log-probability,
@@ -29,16 +32,15 @@ def log_partition(arcs: jax.Array, lengths: jax.Array, single_root: bool) -> jax
 
 @log_partition.defjvp
 def _(single_root: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
-    """By the gradient, which each way finds by itself: so the one that is not asked costs nothing but to compile."""
+    """By the gradient, which each way finds by itself: only in this way do derivatives of the other one not count."""
     arcs, lengths = primals
-    value, pull, will_do = jax.vjp(lambda a: _by_numbers(a, lengths, single_root), arcs, has_aux=True)
-    by_numbers = value, pull(jnp.ones_like(value))[0]
 
-    def by_logarithms() -> tuple[jax.Array, jax.Array]:
-        value, pull = jax.vjp(lambda a: _by_logarithms(a, lengths, single_root), arcs)
+    def by(way: Way) -> tuple[jax.Array, jax.Array]:
+        value, pull = jax.vjp(lambda a: way(a, lengths, single_root), arcs)
         return value, pull(jnp.ones_like(value))[0]
 
-    value, gradient = lax.cond(will_do, lambda: by_numbers, by_logarithms)
+    will_do = _by_numbers(lax.stop_gradient(arcs), lengths, single_root)[1]
+    value, gradient = lax.cond(will_do, lambda: by(lambda *given: _by_numbers(*given)[0]), lambda: by(_by_logarithms))
     return value, (gradient * tangents[0]).sum((1, 2))
 
 

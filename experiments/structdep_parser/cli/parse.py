@@ -114,12 +114,16 @@ def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) ->
     decoding = {name: getattr(options, name) for name in DECODING} | {"probabilities": options.confidence}
     trained.check(**decoding)
     name = "standard input" if options.input is None else str(options.input)
+    is_empty = True
     with open(options.output, "wb") if options.output else nullcontext(sink) as file:
         for group in groups(read(source, options.text, options.constraints, refusal, name), refusal):
+            is_empty = False
             for parsed in trained.parse(group, **decoding):
                 if parsed.trees:
                     file.write(parsed.to_conllu().encode())
                 else:
                     refusal(ValueError(parsed.problem))
             file.flush()
+    if is_empty and not refusal.status:
+        errors.print(f"structdep parse: no sentences in {name}")
     return refusal.status

@@ -94,7 +94,8 @@ def known_head(column: str) -> int:
 def _text_problems(lines: Sequence[str]) -> Problems:
     for offset, line in enumerate(lines):
         if re.search("[\ud800-\udfff]", line):
-            yield offset, f"not UTF-8: {line.encode('utf-8', 'surrogateescape')!r}"
+            told = "convert the file, as by iconv -f ISO-8859-1 -t UTF-8"
+            yield offset, f"not UTF-8: {line.encode('utf-8', 'surrogateescape')!r}; {told}"
         elif "\r" in line:
             yield offset, f"a carriage return that is not at the end of the line, in {line!r}"
 

@@ -82,9 +82,13 @@ class WordVectors:
     def _read(self, place: int) -> int:
         vector = self._numbers(place)
         if len(vector) != self.width:
-            raise ValueError(f"{self.path}: {len(vector)} numbers at byte {place}, expected {self.width}")
+            raise ValueError(f"{self._at(place)}: {len(vector)} numbers, expected {self.width}, as before")
         self.vectors.append(vector)
         return len(self.vectors) - 1
+
+    def _at(self, place: int) -> str:
+        before: int = self.text[:place].count(b"\n")
+        return f"{self.path}, line {before + 1}"
 
     def _numbers(self, place: int) -> NDArray[np.float32]:
         self.text.seek(place)
@@ -92,7 +96,9 @@ class WordVectors:
         try:
             return np.array(line.split()[1:], np.float32)
         except ValueError:
-            raise ValueError(f"{self.path}: what follows {line.split()[0]!r} at byte {place} is not numbers") from None
+            raise ValueError(
+                f"{self._at(place)}: expected a word and its numbers, separated by spaces, not {line[:40]!r}"
+            ) from None
 
 
 class SentenceFeatures:

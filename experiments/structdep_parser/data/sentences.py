@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import get_args
 from unicodedata import is_normalized, normalize
 
 import numpy as np
@@ -121,6 +122,8 @@ def read_conllu(source: str | Path | Iterable[bytes], trees: Trees = "none") -> 
     Raises:
         ValueError: a sentence is wrong; the error has its line.
     """
+    if trees not in get_args(Trees):
+        raise ValueError(f"trees is {trees!r}: expected one of {', '.join(get_args(Trees))}")
     if isinstance(source, str | Path):
         with open(source, "rb") as file:
             yield from stream(file, str(source), trees)

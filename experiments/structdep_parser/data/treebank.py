@@ -195,5 +195,5 @@ def _none(lang: str, version: str | None, places: Iterable[Path], found: Iterabl
         "  --treebanks DIR            a folder that holds it, at any depth\n"
         f"  {VARIABLE}=DIR    the same as an environment variable\n"
         "  data/                      the same in the working directory\n"
-        "  --download                 fetch it from its public repository (needs a network)"
+        "  structdep train --download fetches one from its public repository, into data/ (needs a network)"
     )

@@ -1,6 +1,5 @@
 """From words to vectors in context: word and character vectors, and bidirectional LSTMs over them."""
 
-from importlib import import_module
 from typing import Protocol
 
 import jax
@@ -11,6 +10,7 @@ from structdep_parser.config import Config
 from structdep_parser.data.batch import Forms, Lines
 from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.vocabulary import UNKNOWN, Vocabulary
+from structdep_parser.imported import imported
 from structdep_parser.nn.lstm import lstm
 
 Dropped = nnx.Rngs | None
@@ -59,13 +59,7 @@ def layer_class(name: str) -> type["Layer | BiLSTM"]:
     """
     if not name:
         return BiLSTM
-    module, _, of_module = name.partition(":")
-    try:
-        found: type[Layer] = getattr(import_module(module), of_module)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"--encoder-layer {name}: expected MODULE:CLASS of a class that can be imported: {error}"
-        ) from None
+    found: type[Layer] = imported("--encoder-layer", name, "MODULE:CLASS of a class that can be imported")
     return found
 
 

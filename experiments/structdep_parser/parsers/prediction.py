@@ -54,6 +54,11 @@ class Tree(NamedTuple):
     tags: Tags | None = None
 
     @property
+    def probability(self) -> float | None:
+        """Of the whole tree, where it was asked for."""
+        return None if self.confidence is None else self.confidence.tree
+
+    @property
     def deprels(self) -> tuple[str, ...]:
         """An earlier name of `relations`."""
         return self.relations

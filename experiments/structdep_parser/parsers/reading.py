@@ -27,21 +27,21 @@ FORM_LINES, FORMS_A_LINE = 64, 8
 
 
 class Reading:
-    """Vectors in context of sentences: in `chunks` of lines, pairs of states and of what tags are predicted from.
+    """Vectors in context of sentences: in `chunks` of lines, states, and what tags are predicted from if that is other.
 
     `where` `[sentences, 2]` has the chunk of each sentence, and the place of its root there.
     """
 
-    def __init__(self, chunks: Sequence[tuple[jax.Array, jax.Array]], where: NDArray[np.int64]) -> None:
+    def __init__(self, chunks: Sequence[list[jax.Array]], where: NDArray[np.int64]) -> None:
         self.chunks, self.where = chunks, where
 
     def states(self, batch: TreeBatch) -> NDArray[np.float32]:
         """Of a batch of these sentences, `[B, n+2, features]`, zeros behind the sentinel."""
-        return self._of([states for states, _ in self.chunks], batch)
+        return self._of([tables[0] for tables in self.chunks], batch)
 
     def tag_states(self, batch: TreeBatch) -> NDArray[np.float32]:
         """What its tags are predicted from, as `states`."""
-        return self._of([tag_states for _, tag_states in self.chunks], batch)
+        return self._of([tables[-1] for tables in self.chunks], batch)
 
     def _of(self, chunks: Sequence[jax.Array], batch: TreeBatch) -> NDArray[np.float32]:
         tables = [np.asarray(chunk) for chunk in chunks]
@@ -79,14 +79,15 @@ class Reader:
             return merge(parameters).encoder.characters(forms, None)
 
         def encode(parameters: Any, lines: Lines, spelled: jax.Array) -> list[jax.Array]:
-            both = merge(parameters).encoder(lines, spelled)
-            return [states.reshape(-1, states.shape[-1]) for states in both]
+            states, tag_states = merge(parameters).encoder(lines, spelled)
+            tables = [states] if tag_states is states else [states, tag_states]
+            return [table.reshape(-1, table.shape[-1]) for table in tables]
 
         self.spell, self.encode = Compiled(spell), Compiled(encode)
         self.spell.identity, self.encode.identity = part(identity, "spell"), part(identity, "encode")
 
     def __call__(self, parameters: Any, sentences: Sequence[Sentence]) -> Reading:
-        where, chunks = np.zeros((len(sentences), 2), np.int64), list[tuple[jax.Array, jax.Array]]()
+        where, chunks = np.zeros((len(sentences), 2), np.int64), list[list[jax.Array]]()
         if not sentences:
             return Reading(chunks, where)
         encoded = Encoded.of(sentences, self.vocabulary, self.features)

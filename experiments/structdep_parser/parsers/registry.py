@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import jax
 from flax import nnx
 
-from structdep_parser.choices import PARSERS
+from structdep_parser.choices import DECODERS, PARSERS
 from structdep_parser.config import Config
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.sentences import Heads, Sentence
@@ -92,6 +92,8 @@ def check(config: Config, decoding: Decoding) -> None:
             "--members takes the tree with the most heads to be expected by all of them: leave --decode, --confidence "
             "and --beam out (a member's own run can be asked for them)"
         )
+    if decoding.decoder not in DECODERS:
+        raise ValueError(f"--decode {decoding.decoder}: expected {' or '.join(DECODERS)}")
     if decoding.k_best < 1:
         raise ValueError(f"--k-best {decoding.k_best}: there is at least 1 tree to ask for")
     if decoding.decoder == "mbr" and decoding.k_best > 1:

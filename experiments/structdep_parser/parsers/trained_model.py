@@ -161,6 +161,11 @@ def _settled(folder: Path) -> Path:
         raise FileNotFoundError(
             f"{folder} has several parsers: give that of one of them, such as {Path(members[0]).parent}"
         )
+    if folds := sorted(folder.glob(f"fold-*/{FOLDER}")):
+        raise FileNotFoundError(
+            f"{folder} is a cross-validation: give the parser of a fold, such as {folds[0].parent}, or train one on "
+            "all sentences by --held-out none"
+        )
     raise FileNotFoundError(
         f"no model in {folder}: there is no {DESCRIPTION}, nor {FOLDER}/{DESCRIPTION}; a run has one when it is "
         "finished: give the command that made the run again"

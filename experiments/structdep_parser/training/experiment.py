@@ -21,6 +21,7 @@ from structdep_parser.evaluation.calibration import Calibration, calibration, dr
 from structdep_parser.evaluation.page import write_page
 from structdep_parser.evaluation.report import Report, Training
 from structdep_parser.evaluation.scores import Evaluation, evaluate, tag_accuracies
+from structdep_parser.nn.encoder import layer_class
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Predictions, Predictor
@@ -54,8 +55,9 @@ class Experiment:
         self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
         if self.corpus.features:
             self.config = config = replace(config, feature_width=self.corpus.features.width)
+        layer_class(config.encoder_layer)  # a name that is wrong leaves no folder of this configuration
         if config.init_from and not Path(folder).is_dir():
-            TrainedModel.load(Path(config.init_from))  # a name that is wrong leaves no folder of this configuration
+            TrainedModel.load(Path(config.init_from))
         self.run = Run(folder, config)
         keep_files(treebank, self.run.folder)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from importlib import import_module
 from types import ModuleType
 from typing import Protocol
 
 from structdep_parser.config import Config
+from structdep_parser.imported import imported
 
 
 class Logger(Protocol):
@@ -39,14 +39,11 @@ def logger_named(name: str) -> Callable[[Config], Logger]:
     Raises:
         ValueError: it cannot be imported, or the module lacks `init`, `log` or `finish`.
     """
-    place, _, of_module = name.partition(":")
-    try:
-        module = import_module(place)
-        if of_module:
-            made: Callable[[Config], Logger] = getattr(module, of_module)
-            return made
-        module.init, module.log, module.finish  # noqa: B018
-    except (ImportError, AttributeError, ValueError) as error:
-        told = "expected MODULE:CLASS, or a MODULE with init, log and finish, such as trackio or wandb"
-        raise ValueError(f"--logger {name}: {told}: {error}") from None
-    return lambda config: ModuleLogger(module, config)
+    told = "MODULE:CLASS, or a MODULE with init, log and finish, such as trackio or wandb"
+    found = imported("--logger", name, told)
+    if ":" in name:
+        made: Callable[[Config], Logger] = found
+        return made
+    if missing := [part for part in ("init", "log", "finish") if not hasattr(found, part)]:
+        raise ValueError(f"--logger {name}: expected {told}: it has no {' and no '.join(missing)}")
+    return lambda config: ModuleLogger(found, config)
