@@ -49,8 +49,8 @@ def test_word_vectors_are_of_forms_or_of_their_lower_case(tmp_path: Path) -> Non
 def test_wrong_word_vectors_are_told(tmp_path: Path) -> None:
     for text, message in (
         ("x\n", "no word vectors"),
-        ("a 1 2\nb 1 x\n", "b'b' at byte 6 is not"),
-        ("a 1 2\nb 1 2 3\n", "3 n"),
+        ("a 1 2\nb 1 x\n", "line 2: expected a word and its numbers, separated by spaces, not b'b 1 x"),
+        ("a 1 2\nb 1 2 3\n", "line 2: 3 numbers, expected 2"),
     ):
         (tmp_path / "a.txt").write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):
