@@ -125,7 +125,7 @@ def add(row: Counts, heads: Heads, members: Members, shape: tuple[int, int]) -> 
     padded = np.pad(heads, [(0, size - own) for size, own in zip(shape, heads.shape, strict=True)])
     found = count(padded, np.full(len(padded), heads.shape[1], np.int32))
     wrong = np.asarray(found)[: len(heads)] != members
-    row.seconds += time.perf_counter() - begun
+    row.seconds = round(row.seconds + time.perf_counter() - begun, 6)
     row.batches += 1
     row.trees += len(heads)
     row.members += int(members.sum())

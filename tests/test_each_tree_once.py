@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import each_tree_once
-from benchmarks.trees_to_check import LONGEST, SHORTEST, every_tree, is_mh4, random_trees
+from benchmarks.trees_to_check import every_tree, is_mh4, random_trees
 from structdep.charts import mh4_trees, mhk
 from structdep.deduction import DeductionSystem
 from structdep.testing import DERIVATIONS, Cell, Derivation, derivations, forest
@@ -53,13 +53,13 @@ def test_the_search_finds_the_trees_of_mh4() -> None:
 
 
 @pytest.mark.slow
-def test_random_trees_are_trees_of_all_lengths() -> None:
-    batches = [random_trees(number, 24) for number in range(LONGEST - SHORTEST + 1)]
-    assert sorted(batch.shape[1] for batch in batches) == list(range(SHORTEST, LONGEST + 1))
+def test_random_trees_are_trees_of_several_lengths() -> None:
+    batches = [random_trees(number, 24) for number in range(3)]
+    assert [batch.shape[1] for batch in batches] == [10, 17, 24]
     assert all(is_tree(batch).all() for batch in batches)
 
 
-@pytest.mark.parametrize("words", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("words", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_mh4_trees_derives_the_forests_of_each_item_once(words: int) -> None:
     """Items of two heads: those of MH_4. Items of three heads: those with an arc over the head in the middle."""
     published, once = forests(mhk(4), words), forests(mh4_trees(), words)
