@@ -144,7 +144,13 @@ def table(rows: Sequence[Counts]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.each_tree_once", description=__doc__)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), metavar="SYSTEM")
-    parser.add_argument("--words", nargs="*", type=int, default=[], help="check all trees of so many words (2 to 10)")
+    parser.add_argument(
+        "--words",
+        nargs="*",
+        type=int,
+        default=[],
+        help="check all trees with these numbers of words, from 2 to 10",
+    )
     parser.add_argument(
         "--random", type=int, default=0, help=f"batches of random trees of {SHORTEST} to {LONGEST} words"
     )

@@ -42,7 +42,7 @@ FEW = {"1ec": 5, "1ec1": 5}
 """Of --warm-start: epochs of the first parser, and of those that start from its weights; few if charts are slow."""
 MINUTES = {"mh3": 1.1, "mh4-two": 1.8, "mh4-hybrid": 2.2, "1ec1": 2.8, "1ec": 7.0, "greedy-mh3": 0.7, "greedy-mh4": 1.1}
 MEASURED = 35_024
-"""About how many minutes an epoch of so many words (Gothic) takes on one CPU core; of other parsers, one minute."""
+"""Minutes of an epoch of Gothic on one CPU core, roughly, and its number of words. Other parsers: a minute."""
 EPILOG = """\
 each run is one of structdep train, in a process of its own. Finished runs are kept, interrupted runs resume. Options
 after -- go to structdep train: table4.py --lang got -- --loss nll. The tables are written again after each run; they

@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks.figures import RESULTS
 from structdep_parser.drawing.canvas import GRAY, HUES, page, text
 from structdep_parser.drawing.plots import Plot, Scale, key
+from structdep_parser.evaluation.calibration import Calibration
 from structdep_parser.files import write_whole
 
 FILE = RESULTS / "gothic-siblings.json"
@@ -71,10 +72,9 @@ def calibration() -> str:
     shapes += plot.line([(0, 0), (1, 1)], GRAY, 0, stroke_dasharray="5 4")
     named = {}
     for parser, seeds in runs.items():
-        words, probability, accuracy = _pooled(seeds)
-        shapes += plot.line(list(zip(probability, accuracy, strict=True)), colors[parser])
-        error = 100 * (words * abs(probability - accuracy)).sum() / words.sum()
-        named[f"{parser}: error {error:.1f} %"] = colors[parser]
+        pooled = _pooled(seeds)
+        shapes += plot.line(list(zip(pooled.probability, pooled.accuracy, strict=True)), colors[parser])
+        named[f"{parser}: error {100 * pooled.error:.1f} %"] = colors[parser]
     return page(
         492,
         432,
@@ -83,11 +83,11 @@ def calibration() -> str:
     )
 
 
-def _pooled(seeds: Sequence[Mapping[str, Any]]) -> tuple[Any, Any, Any]:
-    """Bins of all seeds: words, mean probability, share of right arcs."""
+def _pooled(seeds: Sequence[Mapping[str, Any]]) -> Calibration:
+    """That of the words of all seeds."""
     bins = np.array([[[b["words"], b["probability"], b["accuracy"]] for b in run["bins"]] for run in seeds])
     words = bins[..., 0]
-    return words.sum(0), *((words * bins[..., column]).sum(0) / words.sum(0) for column in (1, 2))
+    return Calibration(words.sum(0), *((words * bins[..., column]).sum(0) / words.sum(0) for column in (1, 2)))
 
 
 def _runs() -> tuple[Runs, dict[str, str]]:

@@ -105,6 +105,11 @@ class Config:
         return tuple(str(value) for value in chosen if value)
 
     @property
+    def alone(self) -> bool:
+        """Whether each sentence is read in a line of its own: a layer of the user's takes a line for a sentence."""
+        return bool(self.encoder_layer)
+
+    @property
     def name(self) -> str:
         """The run's folder where none is named."""
         return "-".join([self.lang, *self.choices, str(self.seed)])

@@ -1,17 +1,17 @@
 """Batches of sentences as arrays of numbers, in few static shapes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structdep_parser.data.batch import Batch, TreeBatch, typed
 from structdep_parser.data.encoding import Encoded, in_lines, spelled
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import Room
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import FORM_WIDTH, Shape, few, ladder, plan
+from structdep_parser.data.shapes import FORM_WIDTH, Shape, few, plan, rung
 from structdep_parser.data.vocabulary import Vocabulary
 
 
@@ -103,13 +103,12 @@ class _Group:
         number = np.zeros(len(self.encoded.characters), np.int32)
         number[list(self.forms)] = range(1, len(self.forms) + 1)
         forms = spelled(self.encoded, self.forms, shape.form_lines, shape.types)
-        heads = np.zeros((shape.sentences, shape.words), np.int32)
-        root, lengths, index = (np.full(shape.sentences, value, np.int32) for value in (0, 1, -1))
-        for row, (member, place) in enumerate(self.roots.items()):
-            own = self.encoded.rows[member][-1]
-            heads[row, : len(own)], root[row], lengths[row], index[row] = own, place, len(own), member
+        places = np.zeros(shape.sentences, np.int32)
+        places[: len(self.roots)] = list(self.roots.values())
+        (root,) = typed(places)
+        heads = {member: self.encoded.rows[member][-1] for member in self.roots}
         lines = replace(lines, form=number[np.asarray(lines.form)])
-        return Batch(lines, forms, gold, cast("Any", root), TreeBatch(*typed(heads, lengths, index)))
+        return Batch(lines, forms, gold, root, _padded(heads, shape.sentences, shape.words))
 
 
 def tree_batches(sentences: Sequence[Sentence]) -> Iterator[TreeBatch]:
@@ -125,12 +124,15 @@ def tree_batches(sentences: Sequence[Sentence]) -> Iterator[TreeBatch]:
     """
     rest = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
     while rest:
-        shape = next(shape for shape in ladder() if shape.words >= len(sentences[rest[0]]))
+        shape = rung(len(sentences[rest[0]]))
         rows = few(len(rest), shape.sentences)
-        heads, lengths = np.zeros((rows, shape.words), np.int32), np.ones(rows, np.int32)
-        index = np.full(rows, -1, np.int32)
-        for row, member in enumerate(rest[:rows]):
-            own = sentences[member].heads
-            heads[row, : len(own)], lengths[row], index[row] = own, len(own), member
-        yield TreeBatch(*typed(heads, lengths, index))
+        yield _padded({member: sentences[member].heads for member in rest[:rows]}, rows, shape.words)
         rest = rest[rows:]
+
+
+def _padded(trees: Mapping[int, NDArray[np.int32]], rows: int, words: int) -> TreeBatch:
+    """A batch of trees, by the places of their sentences."""
+    heads, lengths, index = np.zeros((rows, words), np.int32), np.ones(rows, np.int32), np.full(rows, -1, np.int32)
+    for row, (member, own) in enumerate(trees.items()):
+        heads[row, : len(own)], lengths[row], index[row] = own, len(own), member
+    return TreeBatch(*typed(heads, lengths, index))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from structdep_parser.data.hdf5 import SIGNATURE, HDF5Features
 from structdep_parser.data.npz import array_of
+from structdep_parser.data.sentence_rows import name_of, rows_of
 from structdep_parser.data.sentences import Sentence
 
 LONGEST_HEADER = 100_000_000
@@ -129,13 +130,7 @@ class SentenceFeatures:
         self.table = np.memmap(self.path, TYPES[name], "r", 8 + size, (rows, self.width))
 
     def rows(self, sentence: Sentence) -> NDArray[np.int64]:
-        found = self.places.get(sentence.sent_id, self.places.get(str(sentence.number)))
-        if found is None:
-            raise ValueError(f"{sentence.where}: {self.path} has no features of this sentence, by sent_id or number")
-        first, words = found
-        if words != len(sentence):
-            raise ValueError(f"{sentence.where} has {len(sentence)} words, its features in {self.path} are of {words}")
-        return first + np.arange(words)
+        return rows_of(sentence, *self.places[name_of(sentence, self.places, self.path)], self.path)
 
     def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         return _taken(self.table, rows, self.width)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structdep_parser.data.sentence_rows import name_of, rows_of
 from structdep_parser.data.sentences import Sentence
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -32,9 +33,7 @@ class HDF5Features:
         self.width: int = first.shape[1]
 
     def rows(self, sentence: Sentence) -> NDArray[np.int64]:
-        name = next((name for name in (sentence.sent_id, str(sentence.number)) if name and name in self.file), None)
-        if name is None:
-            raise ValueError(f"{sentence.where}: {self.path} has no features of this sentence, by sent_id or number")
+        name = name_of(sentence, self.file, self.path)
         if name not in self.places:
             table = self.file[name]
             if not _is_table(table) or table.shape[1] != self.width:
@@ -44,10 +43,7 @@ class HDF5Features:
             self.names.append(name)
             self.starts.append(self.starts[-1] + len(table))
         first, end = self.starts[self.places[name]], self.starts[self.places[name] + 1]
-        if end - first != len(sentence):
-            told = f"{sentence.where} has {len(sentence)} words, its features in {self.path} are of {end - first}"
-            raise ValueError(told)
-        return np.arange(first, end)
+        return rows_of(sentence, first, end - first, self.path)
 
     def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         found = np.zeros((*rows.shape, self.width), np.float32)

@@ -128,6 +128,16 @@ def ladder(words_per_batch: int = 2000, longest: int = 2**14) -> tuple[batching.
     return tuple(shapes)
 
 
+def rung(words: int) -> batching.Shape:
+    """The shape of the ladder for sentences of this length.
+
+    Example:
+        >>> rung(9).words, rung(64).words
+        (16, 64)
+    """
+    return next(shape for shape in ladder() if shape.words >= words)
+
+
 def few(number: int, most: int) -> int:
     """What holds this many: 1, 4, 16, .., or `most`.
 

@@ -12,7 +12,7 @@ from structdep_parser.data.encoding import Encoded, in_lines, spelled
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import Room
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import FORM_WIDTH, few, ladder
+from structdep_parser.data.shapes import FORM_WIDTH, few, rung
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
@@ -143,7 +143,7 @@ def _in_turn(lengths: Sequence[int], alone: bool) -> Iterator[tuple[Mapping[int,
 def _size(lengths: Sequence[int], rest: Sequence[int], alone: bool) -> tuple[int, int, Sequence[int]]:
     """The width of lines for the first, the most of them that are read at once, and the sentences that go with it."""
     if alone:
-        shape = next(shape for shape in ladder() if shape.words >= lengths[rest[0]])
+        shape = rung(lengths[rest[0]])
         return shape.words + 2, shape.sentences, rest[: shape.sentences]
     width = WIDTH
     while width < lengths[rest[0]] + 2:

@@ -67,8 +67,7 @@ class TrainedModel:
     @cached_property
     def reader(self) -> Reader:
         """What gives its vectors in context."""
-        alone = bool(self.config.encoder_layer)
-        return Reader(self.merged, self.vocabulary, self.features, alone, part(self.identity, "reader"))
+        return Reader(self.merged, self.vocabulary, self.features, self.config.alone, part(self.identity, "reader"))
 
     @cached_property
     def identity(self) -> str:

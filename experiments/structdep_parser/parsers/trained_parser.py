@@ -8,7 +8,7 @@ import numpy as np
 
 from structdep_parser.data.pseudo_projective import decoded
 from structdep_parser.data.sentences import Sentence
-from structdep_parser.data.shapes import ladder
+from structdep_parser.data.shapes import rung
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.chart_decoding import ChartDecoder, WiderDecoder
 from structdep_parser.parsers.decoding import Decoder, Decoding
@@ -59,7 +59,7 @@ class TrainedParser:
         """The bytes that finding its trees takes, where something cheaper could; else 0."""
         if self.cheaper is None:
             return 0
-        shape = next(shape for shape in ladder() if shape.words >= len(sentence))
+        shape = rung(len(sentence))
         return shape.sentences * self.parser.memory(shape.words, decoding)
 
     def _is_long(self, sentence: Sentence, decoding: Decoding) -> bool:

@@ -67,8 +67,7 @@ class Experiment:
         trained, dev = (len(self.corpus.splits.get(split, ())) for split in ("train", "dev"))
         self.no_dev = "" if treebank.dev else told(treebank.held_out, trained, dev)
         merge, identity = partial(nnx.merge, self.trainer.graph), part(self.trainer.identity, "evaluation")
-        alone = bool(config.encoder_layer)
-        reader = Reader(merge, self.corpus.vocabulary, self.corpus.features, alone, identity)
+        reader = Reader(merge, self.corpus.vocabulary, self.corpus.features, config.alone, identity)
         self.predictor = Predictor(merge, self.parser.decoder(), reader, identity=identity)
 
     @property

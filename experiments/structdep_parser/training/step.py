@@ -86,10 +86,11 @@ class Step:
     ) -> tuple[State, jax.Array]:
         """The next state, and the loss, a word's mean."""
         read, trees, gradient, update = (program.dispatch for program in self.programs)
-        inputs = state.parameters, (batch.lines, batch.forms, batch.gold), (key, state.step)
-        found, kept = read(*inputs)
-        loss, of_trees, cotangents = trees(state.parameters, found, batch.root, batch.trees, target, inputs[2])
-        return update(state, gradient(*inputs, kept, cotangents), of_trees, schedule), loss
+        inputs, draws = (batch.lines, batch.forms, batch.gold), (key, state.step)
+        found, kept = read(state.parameters, inputs, draws)
+        loss, of_trees, cotangents = trees(state.parameters, found, batch.root, batch.trees, target, draws)
+        of_words = gradient(state.parameters, inputs, draws, kept, cotangents)
+        return update(state, of_words, of_trees, schedule), loss
 
     def _read(self, parameters: Any, inputs: Inputs, draws: Draws) -> tuple[Read, list[Any]]:
         """What is read, and what its gradient needs besides these arguments."""

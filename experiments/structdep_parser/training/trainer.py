@@ -50,8 +50,7 @@ class Trainer:
         self.config, self.corpus = config, corpus
         self.sentences, self.targets = corpus.splits["train"], parser.targets(trees)
         self.grafts = Grafts(self.sentences, trees, config.graft) if config.graft else None
-        alone = bool(config.encoder_layer)  # one that sees each line as a sentence
-        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth, alone)
+        self.shapes = plan(self.sentences, config.words_per_batch, config.max_shapes, parser.growth, config.alone)
         self.graph, self.parameters = nnx.split(Model(config, corpus.vocabulary, parser))
         self.schedule = Schedule.of(config, config.epochs * len(self.material(0)[0]))
         self.key = jax.random.key(config.seed)
