@@ -14,7 +14,7 @@ def eisner(single_root: bool = False, siblings: bool = False, grandparents: bool
     """Projective trees by Eisner's half spans, each with one derivation.
 
     Items I and C are spans whose head is their left end (→) or their right end (←). In the *complete* C, the head has
-    all its dependents on that side; the *incomplete* I has the arc between its two ends.
+    its dependents in the span; the *incomplete* I has the arc between its two ends.
 
     Args:
         single_root: exactly one word depends on the root.
