@@ -70,6 +70,7 @@ SLOW = [(parser, loss) for parser in ("mh4", "1ec1", "1ec", "mh4-hybrid-arcs") f
 SLOW += [
     ("mh4-two", "hinge"),
     ("eisner2", "hinge"),
+    ("eisner2-grandparents", "hinge"),
     *((parser, "nll") for parser in ("mh4-two", "mh4-hybrid", "arc-eager")),
 ]
 TRAINED = [

@@ -72,7 +72,19 @@ def with_roots_everywhere(model: TrainedModel) -> TrainedModel:
 
 slow = pytest.mark.slow
 PARSERS = ("eisner", "mst2-mean-field", "mst2-greedy", "mh3", "greedy-mh3", "swap-standard")
-SLOW = ("mst", "eisner2", "mh4", "1ec1", "1ec", "arc-eager", "mh4-hybrid", "greedy-mh4", "greedy-eager", "swap-hybrid")
+SLOW = (
+    "mst",
+    "eisner2",
+    "eisner2-grandparents",
+    "mh4",
+    "1ec1",
+    "1ec",
+    "arc-eager",
+    "mh4-hybrid",
+    "greedy-mh4",
+    "greedy-eager",
+    "swap-hybrid",
+)
 
 
 @pytest.mark.parametrize("parser", [*PARSERS, *(pytest.param(parser, marks=slow) for parser in SLOW)])

@@ -146,7 +146,7 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
 @pytest.mark.parametrize("parser", PARSERS)
 def test_projective_parsers_say_so(parser: str) -> None:
     assert algorithm_of(Config(parser=parser)).projective == (
-        parser in ("eisner", "eisner2", "mh3", "arc-eager", "greedy-mh3", "greedy-eager")
+        parser in ("eisner", "eisner2", "eisner2-grandparents", "mh3", "arc-eager", "greedy-mh3", "greedy-eager")
     )
 
 

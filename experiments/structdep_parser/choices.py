@@ -8,6 +8,7 @@ CHART_PARSERS = (
     "mst2-greedy",
     "eisner",
     "eisner2",
+    "eisner2-grandparents",
     "arc-eager",
     "mh3",
     "mh4",

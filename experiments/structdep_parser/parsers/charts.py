@@ -67,7 +67,8 @@ class Charts(Mapping[str, Chart]):
 ARCS = {("head", "dependent"): ("arc",)}
 TWO = {("s0", "b0"): ("shift", *REDUCES)}
 HYBRID = TWO | {("s1", "s0"): tuple(f"{name}:s1" for name in REDUCES)}
-PARTS = {("g", "h", "d"): ("grandparent",), ("parent", "first", "second"): ("sibling",)}
+GRAND = {("g", "h", "d"): ("grandparent",)}
+PARTS = GRAND | {("parent", "first", "second"): ("sibling",)}
 CROSSING = {
     **ARCS,  # by themselves, as a parser of arcs has them to begin with
     ("crossing", "dependent"): ("crossed",),
@@ -105,6 +106,9 @@ CHARTS = Charts(
         "mst2-greedy": lambda: _second_order(second_order(), all_trees(), PARTS, all_trees()),
         "eisner": lambda: _of_arcs(charts.eisner()),
         "eisner2": lambda: _second_order(charts.eisner(siblings=True), charts.eisner(), ADJACENT, charts.eisner(), 3),
+        "eisner2-grandparents": lambda: _second_order(
+            charts.eisner(siblings=True, grandparents=True), charts.eisner(), ADJACENT | GRAND, charts.eisner(), 4
+        ),
         "arc-eager": lambda: Chart(
             charts.arc_eager(transitions=True),
             charts.arc_eager_trees(transitions=True),
