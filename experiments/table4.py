@@ -147,7 +147,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--warm-start",
         action="store_true",
-        help="start each from the weights of a mst2-mean-field of its language and seed, as in docs/accuracy.md",
+        help="start each from the weights of a mst2-mean-field of its language and seed, as in docs/parser/accuracy.md",
     )
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     made.add_argument("--out", type=Path, metavar="DIR", help="folder of table4.md and table4.csv; default: --runs")

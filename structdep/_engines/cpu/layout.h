@@ -1,4 +1,4 @@
-// Where the tables and the items of a few sentences lie in memory: see docs/chart_memory.md.
+// Where the tables and the items of a few sentences lie in memory: see docs/explanation/charts.md.
 //
 // Cells that are neighbours in memory are computed together, kLanes of them. In skewed layouts neighbours are spans of one
 // width with neighbouring starts, so that one sentence fills vectors; all rules have to hold wherever they are shifted to.
