@@ -21,7 +21,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.__main__ import machine
-from structdep_parser.data.sentences import read
+from structdep_parser.data.conllu import read
 from structdep_parser.data.treebank import find_treebank
 
 ROOT = Path(__file__).parent.parent

@@ -11,8 +11,8 @@ from structdep.trees import is_projective
 from structdep_parser.choices import SCHEMES, Scheme
 from structdep_parser.cli.options import Arguments, command
 from structdep_parser.cli.treebank_command import command_line, count_in_treebanks
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.pseudo_projective import decoded, encoded
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.tables import Tables
 
 SHARES = {
@@ -30,7 +30,7 @@ def restoration(sentences: Sequence[Sentence], scheme: Scheme) -> dict[str, int]
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
         >>> counts = restoration(dev, "head")

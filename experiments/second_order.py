@@ -16,8 +16,8 @@ from structdep import greedy
 from structdep_parser.cli.options import Arguments, command
 from structdep_parser.config import Config
 from structdep_parser.data.batches import tree_batches
+from structdep_parser.data.conllu import Heads
 from structdep_parser.data.corpus import rows
-from structdep_parser.data.sentences import Heads
 from structdep_parser.data.treebank import read
 from structdep_parser.evaluation.scores import evaluate
 from structdep_parser.files import write_whole

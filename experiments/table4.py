@@ -15,7 +15,7 @@ from structdep_parser.cli import train as train_command
 from structdep_parser.cli.options import Arguments, add_renamed, argument_parser, command, confirmed
 from structdep_parser.config import Config
 from structdep_parser.console import plain
-from structdep_parser.data.sentences import read
+from structdep_parser.data.conllu import read
 from structdep_parser.files import write_whole
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.tables import as_csv, markdown, mean_of

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from structdep.transitions import arc_standard, static_oracle
 from structdep_parser.cli.options import Arguments, command
 from structdep_parser.cli.treebank_command import command_line, count_in_treebanks
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.drawing.figures import write_svg
 from structdep_parser.parsers.transition_targets import runs
 from structdep_parser.tables import Tables

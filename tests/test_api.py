@@ -12,8 +12,8 @@ from training_cases import TINY, random_model, small_treebank
 
 import structdep_parser as sp
 from structdep.trees import is_tree
+from structdep_parser.data.conllu import Sentence, read, stream
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.data.treebank import Treebank
 
 WORDS = [["ta", "luzisa"], ["momisa"], ["ta", "butelo", "giporis"]]

@@ -10,8 +10,8 @@ from training_cases import TINY, experiment, small_treebank
 import structdep as sd
 from structdep.deduction import DeductionSystem
 from structdep_parser.data.augmentation import GROW, MOST_WORDS, SHRINK, SLACK, Grafts, Subtree
+from structdep_parser.data.conllu import Heads, Sentence, stream
 from structdep_parser.data.corpus import nearest_trees, padded
-from structdep_parser.data.sentences import Heads, Sentence, stream
 from structdep_parser.data.treebank import Treebank, read
 from structdep_parser.data.vocabulary import Vocabulary
 

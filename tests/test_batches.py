@@ -11,10 +11,10 @@ import pytest
 
 from structdep_parser.data.batch import Batch, padding_share
 from structdep_parser.data.batches import batches, tree_batches
+from structdep_parser.data.conllu import from_text
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.encoding import shortened
 from structdep_parser.data.lines import begins, ends
-from structdep_parser.data.sentences import from_text
 from structdep_parser.data.shapes import plan, round_up
 from structdep_parser.data.treebank import Sentence, read
 from structdep_parser.data.vocabulary import RESERVED, Vocabulary, full_tags

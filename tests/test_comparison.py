@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from structdep_parser.cli import compare
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.writing import write_predictions
 from structdep_parser.evaluation import comparison
 from structdep_parser.evaluation.conll18 import CONTENT, METRICS, outcomes, percentages

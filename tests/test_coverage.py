@@ -10,8 +10,8 @@ import structdep as sd
 from structdep.trees import all_trees, is_one_endpoint_crossing, is_projective
 from structdep_parser.cli import coverage
 from structdep_parser.cli.treebank_command import named
+from structdep_parser.data.conllu import read
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import read
 from structdep_parser.data.treebank import VARIABLE, find_treebank
 from structdep_parser.evaluation import lost_heads
 from structdep_parser.evaluation.coverage import count

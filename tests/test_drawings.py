@@ -18,8 +18,8 @@ from structdep.trees import all_trees, is_projective
 from structdep_parser.cli import draw, report
 from structdep_parser.config import Config
 from structdep_parser.console import plain
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.writing import write_predictions
 from structdep_parser.drawing.arcs import Arc, arcs_of, compared, legend, levels, likely

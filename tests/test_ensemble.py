@@ -12,8 +12,8 @@ from training_cases import TINY, random_model, score_tables, small_treebank
 import structdep as sd
 from structdep_parser.cli import ensemble
 from structdep_parser.config import member_folders
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.parsers.ensemble import Ensemble, Member
 from structdep_parser.parsers.trained_model import TrainedModel
 

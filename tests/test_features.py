@@ -13,9 +13,9 @@ import structdep_parser as sp
 from structdep_parser.cli import parse, train
 from structdep_parser.data.augmentation import Grafts
 from structdep_parser.data.batches import batches
+from structdep_parser.data.conllu import Sentence, of_words, read
 from structdep_parser.data.features import SentenceFeatures, WordVectors, open_features
 from structdep_parser.data.hdf5 import SIGNATURE
-from structdep_parser.data.sentences import Sentence, of_words, read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 

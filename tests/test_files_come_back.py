@@ -12,8 +12,8 @@ from training_cases import TINY, random_model
 from ud_rules import check_accepted
 
 from structdep_parser.cli import draw, parse
+from structdep_parser.data.conllu import from_text, read, stream
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import from_text, read, stream
 from structdep_parser.data.streams import read as incoming
 from structdep_parser.data.writing import with_tree
 from structdep_parser.parsers.trained_model import TrainedModel

@@ -19,10 +19,10 @@ from structdep_parser.arrays import named
 from structdep_parser.cli import ensemble, parse
 from structdep_parser.cli import train as train_command
 from structdep_parser.config import Config
+from structdep_parser.data.conllu import Sentence, read, stream
 from structdep_parser.data.corpus import nearest_trees
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.relations import is_root
-from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding

@@ -16,8 +16,8 @@ from training_cases import TINY, random_model, score_tables
 from structdep.trees import is_projective, is_tree
 from structdep_parser.cli import parse
 from structdep_parser.data import streams as incoming
+from structdep_parser.data.conllu import Sentence, read, stream
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import Sentence, read, stream
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.prediction import Tree
 from structdep_parser.parsers.trained_model import DESCRIPTION, FOLDER, WEIGHTS, TrainedModel, models_in

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from training_cases import TINY, experiment, losses, small_treebank
 
+from structdep_parser.data.conllu import read
 from structdep_parser.data.corpus import Partial, nearest_trees
-from structdep_parser.data.sentences import read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.parsers.charts import CHARTS

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from structdep.trees import all_trees, crossing_arcs, is_projective, is_tree
 from structdep.trees.pseudo_projective import Scheme, decode, encode, lift
-from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.treebank import VARIABLE, find_treebank
 
 SCHEMES: tuple[Scheme, ...] = ("head", "path", "head+path")

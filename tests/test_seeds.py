@@ -12,7 +12,7 @@ from training_cases import TINY, small_treebank
 from structdep_parser.cli import parse
 from structdep_parser.cli import train as train_command
 from structdep_parser.config import Config
-from structdep_parser.data.sentences import read
+from structdep_parser.data.conllu import read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.registry import check

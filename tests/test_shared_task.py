@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from structdep_parser.cli import evaluate
-from structdep_parser.data.sentences import Sentence, read, stream
+from structdep_parser.data.conllu import Sentence, read, stream
 from structdep_parser.evaluation.alignment import Word, align
 from structdep_parser.evaluation.on_gold_words import on_gold_words
 from structdep_parser.evaluation.shared_task import shared_task_scores

@@ -9,7 +9,7 @@ import pytest
 
 import structdep as sd
 from structdep_parser.config import Config
-from structdep_parser.data.sentences import from_text
+from structdep_parser.data.conllu import from_text
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.stored_programs import FOLDER

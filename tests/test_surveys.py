@@ -10,9 +10,9 @@ import pytest
 import pseudo_projective
 import transitions_per_word
 from structdep.trees import is_projective
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.pseudo_projective import decoded, encoded
-from structdep_parser.data.sentences import Sentence, read
 from transitions_per_word import Fit
 
 

@@ -11,7 +11,7 @@ from structdep.charts import arc_eager, arc_hybrid, arc_standard, eisner, mhk, o
 from structdep.deduction import DeductionSystem
 from structdep.testing import MAX, value
 from structdep.trees import heads_to_arcs, is_projective, is_tree
-from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.treebank import VARIABLE, find_treebank
 
 FIRST = 50

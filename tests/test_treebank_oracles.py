@@ -15,7 +15,7 @@ from structdep.transitions import (
 )
 from structdep.transitions.configuration import apply, start
 from structdep.trees import is_projective, is_tree
-from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.treebank import VARIABLE, find_treebank
 from transitions_per_word import fits
 

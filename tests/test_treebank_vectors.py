@@ -12,7 +12,7 @@ import structdep_parser as sp
 from structdep_parser.cli import parse, train
 from structdep_parser.config import Config
 from structdep_parser.data.augmentation import Grafts
-from structdep_parser.data.sentences import read
+from structdep_parser.data.conllu import read
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.training.run_treebank import treebank_of_run
 

@@ -22,7 +22,7 @@ from structdep.trees import (
     is_tree,
     projective_order,
 )
-from structdep_parser.data.sentences import read
+from structdep_parser.data.conllu import read
 from structdep_parser.data.treebank import VARIABLE, find_treebank
 
 PADDED = np.array([[2, 0, 0, 0], [3, 4, 0, 3], [0, 0, 0, 0]], np.int32)

@@ -13,8 +13,8 @@ from rich.console import Console
 from structdep_parser.arrays import named
 from structdep_parser.config import Config
 from structdep_parser.data.batches import tree_batches
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.demo_treebank import write_demo_treebank
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.model import Model

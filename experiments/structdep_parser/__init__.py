@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from structdep_parser.api import load as load
     from structdep_parser.api import train as train
     from structdep_parser.config import Config as Config
-    from structdep_parser.data.sentences import Sentence as Sentence
-    from structdep_parser.data.sentences import read_conllu as read_conllu
-    from structdep_parser.data.sentences import read_text as read_text
+    from structdep_parser.data.conllu import Sentence as Sentence
+    from structdep_parser.data.conllu import read_conllu as read_conllu
+    from structdep_parser.data.conllu import read_text as read_text
     from structdep_parser.parsed import Parsed as Parsed
     from structdep_parser.training.loggers import Logger as Logger
 
@@ -22,10 +22,10 @@ PUBLIC = {
     "Logger": "training.loggers",
     "Parsed": "parsed",
     "Parser": "api",
-    "Sentence": "data.sentences",
+    "Sentence": "data.conllu",
     "load": "api",
-    "read_conllu": "data.sentences",
-    "read_text": "data.sentences",
+    "read_conllu": "data.conllu",
+    "read_text": "data.conllu",
     "train": "api",
 }
 """The public names, and the modules that they are in."""

@@ -16,8 +16,8 @@ from typing import Any
 
 from structdep_parser.config import Config
 from structdep_parser.data import named_files
+from structdep_parser.data.conllu import Sentence, of_words
 from structdep_parser.data.held_out import TENTH
-from structdep_parser.data.sentences import Sentence, of_words
 from structdep_parser.data.streams import contradiction, groups
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.parsed import Parsed

@@ -1,4 +1,4 @@
-"""Scores that no tree has: what lies behind a sentence, and what is no arc."""
+"""Sets scores that no tree has to -inf: those behind a sentence, and those of no arc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rules read boxes of stored arrays, as `structdep._lowering.layout` describes them."""
+"""Whether rules read only boxes: slices of the stored arrays that `structdep._lowering.layout` describes."""
 
 from __future__ import annotations
 

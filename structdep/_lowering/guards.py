@@ -1,4 +1,4 @@
-"""Exterior positions are nodes of the sentence, also where the sentence is padded and no score looks at them.
+"""Keeps positions outside of a span within the sentence, by a factor that is zero in padding.
 
 A span lies within that of the goal, and scores behind the sentence are zero. An exterior position that neither of them
 bounds would run up to the end of the arrays: there, the score `NODE` of that position becomes a factor.

@@ -1,4 +1,4 @@
-"""Arc-hybrid with each tree once: of two arcs that could come first, the one that leaves the left end's child."""
+"""Arc-hybrid with each tree once: items say whether their last arc came from the left end, which fixes the order."""
 
 from structdep._once import once
 from structdep.charts.arc_hybrid import arc_hybrid

@@ -13,10 +13,10 @@ there s is the dependent between h and m that is closest to m, or h itself.
 """
 
 from structdep.greedy.approximate_marginals import mean_field
+from structdep.greedy.dual_subgradient import CertifiedTrees, dual_decomposition
 from structdep.greedy.parsers import bgi, bgi_pp, improve
 from structdep.greedy.parts import favour, score
 from structdep.greedy.second_order import second_order
-from structdep.greedy.subgradient import CertifiedTrees, dual_decomposition
 
 __all__ = [
     "CertifiedTrees",

@@ -1,4 +1,4 @@
-"""The boundary: scores as users give them, checked, masked and named."""
+"""Checks, masks and names scores as users give them."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ class Entropies(NamedTuple):
 class Entropy(Semiring):
     """The log-partition and the entropy of derivations: the result is `Entropies(log_partition, entropy)`.
 
+    `TreeDistribution.entropy` of a chart is computed from marginals instead, which compiles faster.
+
     Products add the entropies of independent parts; sums add the entropy of the choice between alternatives. No large
     numbers are subtracted, as they are in log Z - E[score].
 

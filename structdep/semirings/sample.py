@@ -1,4 +1,4 @@
-"""One random derivation, as a gradient."""
+"""One random derivation, as a gradient: the tracebacks of the engines draw it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dependency trees as arrays of heads: conversions, checks, enumeration. `structdep.trees` describes the arrays."""
+"""Heads and arcs of trees: one from the other, checks, and the list of all trees of few words."""
 
 from __future__ import annotations
 

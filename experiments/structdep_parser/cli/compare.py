@@ -24,7 +24,7 @@ def main(arguments: Arguments = None) -> int:
     options = made.parse_args(arguments)
 
     from structdep_parser.console import print_table
-    from structdep_parser.data.sentences import read
+    from structdep_parser.data.conllu import read
     from structdep_parser.evaluation.comparison import check_words, compare
 
     paths = options.a, options.b, options.gold

@@ -11,7 +11,7 @@ from structdep_parser.cli.options import Arguments, command
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from structdep_parser.data.sentences import Sentence
+    from structdep_parser.data.conllu import Sentence
     from structdep_parser.drawing.arcs import Arc
 
 DIRECTIONS = {"auto": None, "ltr": False, "rtl": True}
@@ -72,7 +72,7 @@ def main(arguments: Arguments = None) -> int:
     options = parser().parse_args(arguments)
 
     from structdep_parser.console import plain
-    from structdep_parser.data.sentences import read
+    from structdep_parser.data.conllu import read
     from structdep_parser.drawing.arcs import arcs_of, compared
     from structdep_parser.drawing.canvas import with_dark
     from structdep_parser.drawing.svg import svg

@@ -10,7 +10,7 @@ from structdep_parser.cli.options import Arguments, argument_parser, command
 from structdep_parser.tables import markdown, shown
 
 if TYPE_CHECKING:
-    from structdep_parser.data.sentences import Sentence
+    from structdep_parser.data.conllu import Sentence
     from structdep_parser.evaluation.shared_task import Score
 
 EPILOG = """\
@@ -42,7 +42,7 @@ def main(arguments: Arguments = None) -> int:
     options = parser().parse_args(arguments)
 
     from structdep_parser.console import plain
-    from structdep_parser.data.sentences import read
+    from structdep_parser.data.conllu import read
     from structdep_parser.evaluation.shared_task import shared_task_scores
 
     gold, system = read(options.gold), read(options.system)

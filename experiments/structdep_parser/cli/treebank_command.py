@@ -12,7 +12,7 @@ from structdep_parser.tables import Tables, as_csv, markdown, shown
 from structdep_parser.text import visible
 
 if TYPE_CHECKING:
-    from structdep_parser.data.sentences import Sentence
+    from structdep_parser.data.conllu import Sentence
 
 
 def command_line(program: str, description: str) -> argparse.ArgumentParser:
@@ -66,8 +66,8 @@ def count_in_treebanks(
 
 def _treebanks(options: argparse.Namespace) -> "Iterator[tuple[str, list[Sentence]]]":
     """Names (got-train) and sentences, of each treebank once."""
+    from structdep_parser.data.conllu import read
     from structdep_parser.data.demo_treebank import write_demo_treebank
-    from structdep_parser.data.sentences import read
     from structdep_parser.data.treebank import find_treebank
 
     for name, path in named(options.files).items():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structdep_parser.data.sentences import Heads, Sentence
+from structdep_parser.data.conllu import Heads, Sentence
 
 SHOWN = ("Case", "Number", "Person", "VerbForm", "Mood")
 """Features by which a subtree shows what it is to others: what agrees with them, or is governed by them."""
@@ -57,7 +57,7 @@ class Grafts:
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     train = read(write_demo_treebank(folder).train)
         >>> made, trees = Grafts(train, [sentence.heads for sentence in train], 0.5)(np.random.default_rng(1))

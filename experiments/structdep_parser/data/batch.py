@@ -100,7 +100,7 @@ def filled(batch: Batch, multiple: int) -> Batch:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
         >>> from structdep_parser.data.batches import batches
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> from structdep_parser.data.shapes import plan
         >>> from structdep_parser.data.vocabulary import Vocabulary
         >>> with TemporaryDirectory() as folder:

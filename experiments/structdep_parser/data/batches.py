@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep_parser.data.batch import Batch, TreeBatch, typed
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.encoding import Encoded, in_lines, spelled
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import Room
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import FORM_WIDTH, Shape, few, plan, rung
 from structdep_parser.data.vocabulary import Vocabulary
 
@@ -33,7 +33,7 @@ def batches(
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
         >>> from structdep_parser.data.batch import padding_share
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     train = read(write_demo_treebank(folder).train)
         >>> made = batches(train, Vocabulary.of(train), 200, np.random.default_rng(1))
@@ -117,7 +117,7 @@ def tree_batches(sentences: Sequence[Sentence]) -> Iterator[TreeBatch]:
     A batch has the shape of its longest tree in `ladder`, and few rows where few trees are left.
 
     Example:
-        >>> from structdep_parser.data.sentences import from_text
+        >>> from structdep_parser.data.conllu import from_text
         >>> text = list(from_text([b"a b c\\n", b"a b c d e f g h i\\n"], "text"))
         >>> [(batch.heads.shape, batch.index.tolist()) for batch in tree_batches(text)]
         [((4, 16), [1, 0, -1, -1])]

@@ -16,9 +16,9 @@ from structdep.trees.classes import System
 from structdep_parser.config import Config
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.features import Features, open_features
 from structdep_parser.data.pseudo_projective import encoded
-from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 
@@ -68,7 +68,7 @@ def nearest_trees(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
         >>> trees = nearest_trees(dev, Vocabulary.of(dev), sd.charts.eisner())

@@ -25,7 +25,7 @@ def write_demo_treebank(folder: str | Path, seed: int = 1) -> Treebank:
 
     Example:
         >>> import tempfile
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     len(read(write_demo_treebank(folder).train))
         600

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep_parser.data.batch import Forms, Gold, Lines, typed
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import empty
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import FORM_WIDTH, LONGEST_FORM
 from structdep_parser.data.vocabulary import Vocabulary, full_tags
 

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.hdf5 import SIGNATURE, HDF5Features
 from structdep_parser.data.npz import array_of
 from structdep_parser.data.sentence_rows import name_of, rows_of
-from structdep_parser.data.sentences import Sentence
 
 LONGEST_HEADER = 100_000_000
 """Bytes of a safetensors file, by its definition."""

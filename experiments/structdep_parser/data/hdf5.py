@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.sentence_rows import name_of, rows_of
-from structdep_parser.data.sentences import Sentence
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """What an HDF5 file begins with."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from structdep.trees.pseudo_projective import decode, encode
 from structdep_parser.choices import Scheme
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.relations import fitted
-from structdep_parser.data.sentences import Heads, Sentence
 
 
 def encoded(sentences: Sequence[Sentence], scheme: Scheme) -> list[Sentence]:

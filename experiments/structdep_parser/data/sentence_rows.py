@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 
 
 def name_of(sentence: Sentence, names: Container[str], path: Path) -> str:

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from structdep import batching
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.lines import Room
-from structdep_parser.data.sentences import Sentence
 
 LONGEST_FORM = 14
 FORM_WIDTH = 3 * LONGEST_FORM
@@ -63,7 +63,7 @@ def plan(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     shapes = plan(read(write_demo_treebank(folder).train), words_per_batch=200, max_shapes=3)
         >>> [(shape.words, shape.sentences, shape.lines, shape.width) for shape in shapes]

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from structdep_parser.console import failed
+from structdep_parser.data.conllu import Refuse, Sentence, from_text, stream
 from structdep_parser.data.relations import is_root
-from structdep_parser.data.sentences import Refuse, Sentence, from_text, stream
 from structdep_parser.data.shapes import ladder
 
 SOURCE = "standard input"

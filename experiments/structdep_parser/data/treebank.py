@@ -9,9 +9,9 @@ from pathlib import Path
 
 from structdep_parser.choices import SPLITS
 from structdep_parser.choices import TREEBANKS_VARIABLE as VARIABLE
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.data.held_out import NONE, TENTH, kept
 from structdep_parser.data.named_files import Files, joined_name, names_of, paths_of
-from structdep_parser.data.sentences import Sentence, read
 from structdep_parser.data.writing import write_predictions
 
 __all__ = ["Sentence", "Treebank", "find_treebank", "read", "write_predictions"]

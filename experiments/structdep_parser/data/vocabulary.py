@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.relations import OTHER, ROOT, fitted, is_root
-from structdep_parser.data.sentences import Sentence
 
 PADDING, UNKNOWN = 0, 1
 UNSEEN = -1

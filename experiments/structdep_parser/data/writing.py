@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.conllu_checks import columns_of, words_of
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.files import write_whole
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 
 KINDS = {
     "plain": "of one tree",

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import category
 
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.conllu_checks import RANGE, WORD, columns_of
-from structdep_parser.data.sentences import Sentence
 
 Span = tuple[int, int]
 """The first of a file's characters without spaces, and the one behind the last."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.evaluation.conll18 import METRICS, outcomes, percentages
 
 
@@ -56,7 +56,7 @@ def compare(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from structdep_parser.data.demo_treebank import write_demo_treebank
-        >>> from structdep_parser.data.sentences import read
+        >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
         >>> compare(dev, dev, dev, samples=10)["UAS"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.drawing.figures import write_svg
 from structdep_parser.evaluation.lost_heads import lost_in_mhk, lost_in_one_endpoint_crossing
 from structdep_parser.evaluation.tree_cores import nonprojective_core

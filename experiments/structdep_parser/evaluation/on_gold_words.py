@@ -5,7 +5,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.evaluation.alignment import Tokens, align, check_characters
 from structdep_parser.parsers.prediction import Predictions
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from structdep_parser.config import Config
-from structdep_parser.data.sentences import Sentence, read
+from structdep_parser.data.conllu import Sentence, read
 from structdep_parser.drawing.arcs import KINDS, arcs_of, compared
 from structdep_parser.drawing.figures import svg_of
 from structdep_parser.drawing.svg import COLORS, svg

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from structdep.trees import crossing_arcs
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 
 BINS = ((0, "root"), (1, "1"), (2, "2"), (3, "3"), (4, "4"), (5, "5"), (6, "6-10"), (11, "11-15"), (16, "16-"))
 """Lengths of arcs that are counted together: the least, and a name."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.evaluation.alignment import Span, Tokens, align, check_characters
 from structdep_parser.evaluation.conll18 import CONTENT
 

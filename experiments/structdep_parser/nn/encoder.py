@@ -11,7 +11,7 @@ from structdep_parser.data.batch import Forms, Lines
 from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.vocabulary import UNKNOWN, Vocabulary
 from structdep_parser.imported import imported
-from structdep_parser.nn.lstm import lstm
+from structdep_parser.nn.lstm_loop import lstm
 
 Dropped = nnx.Rngs | None
 """Where dropout draws from; None in evaluation, where nothing is dropped."""

@@ -11,8 +11,8 @@ from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
 from structdep.trees.classes import System
 from structdep_parser.config import Config
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.corpus import Partial, Trees, nearest_trees
-from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.mean_field import MeanField
 from structdep_parser.nn.scorers import TableScorer

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from structdep.trees import heads_to_arcs
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.corpus import rows
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.parsers.chart_decoding import ChartDecoder
 from structdep_parser.parsers.chart_parsers import ChartParser

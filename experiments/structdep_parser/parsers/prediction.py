@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.corpus import rows
-from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
 from structdep_parser.nn.stored_programs import part

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep_parser.data.batch import Forms, Lines, TreeBatch
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.encoding import Encoded, in_lines, spelled
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import Room
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import FORM_WIDTH, few, rung
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled

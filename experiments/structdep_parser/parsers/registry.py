@@ -9,7 +9,7 @@ from flax import nnx
 from structdep_parser.choices import DECODERS, PARSERS
 from structdep_parser.config import Config
 from structdep_parser.data.batch import TreeBatch
-from structdep_parser.data.sentences import Heads, Sentence
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.parsers.chart_parsers import ChartParser
 from structdep_parser.parsers.charts import CHARTS

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.pseudo_projective import decoded
-from structdep_parser.data.sentences import Sentence
 from structdep_parser.data.shapes import rung
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.chart_decoding import ChartDecoder, WiderDecoder

@@ -14,8 +14,8 @@ from structdep.spanning import all_trees
 from structdep.trees.classes import System
 from structdep_parser.choices import POSITIONS
 from structdep_parser.config import Config
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.corpus import nearest_trees
-from structdep_parser.data.sentences import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.transition_scorer import TransitionScorer, TransitionScores

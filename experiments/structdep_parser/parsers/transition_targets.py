@@ -9,8 +9,8 @@ import numpy as np
 
 from structdep.transitions import Gold, Oracle, Sequences, sequences, static_oracle
 from structdep_parser.data.batch import TreeBatch
+from structdep_parser.data.conllu import Heads
 from structdep_parser.data.corpus import padded
-from structdep_parser.data.sentences import Heads
 
 AT_ONCE = 256
 Room = Callable[[int], int]

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 from structdep_parser.config import Config, member_folders
-from structdep_parser.data.sentences import Sentence
+from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.writing import write_predictions
 from structdep_parser.evaluation.page import write_page

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from structdep_parser.arrays import read_arrays, write_arrays
 from structdep_parser.config import Config
-from structdep_parser.data.sentences import Heads
+from structdep_parser.data.conllu import Heads
 from structdep_parser.files import write_whole
 from structdep_parser.training.step import State
 

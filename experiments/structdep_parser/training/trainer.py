@@ -14,8 +14,8 @@ from structdep_parser.config import Config
 from structdep_parser.data.augmentation import Grafts
 from structdep_parser.data.batch import Batch, filled
 from structdep_parser.data.batches import batches
+from structdep_parser.data.conllu import Heads
 from structdep_parser.data.corpus import Corpus
-from structdep_parser.data.sentences import Heads
 from structdep_parser.data.shapes import plan
 from structdep_parser.nn.model import Model
 from structdep_parser.nn.stored_programs import part

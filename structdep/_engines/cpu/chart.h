@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels.h"
+#include "inner_loop.h"
 #include "memory.h"
 
 namespace structdep {

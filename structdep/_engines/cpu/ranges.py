@@ -1,4 +1,4 @@
-"""Which nodes the positions of items and products can be at: least distances between them, and the loops they allow.
+"""Bounds of the loops over the nodes of items and products, from the least distances between positions.
 
 A `Distances` says how far each position lies behind another at least. What a rule allows follows from what its premises
 allow by longest paths, so that loops visit no item that cannot be derived. An item whose last position lies outside of

@@ -12,7 +12,7 @@
 
 #include "distances.h"
 #include "program.h"
-#include "two_loops.h"
+#include "loop_bounds.h"
 
 namespace structdep {
 

@@ -1,6 +1,7 @@
-"""Items of three positions that are one other, times scores of its ends: products read both in their place.
+"""Replaces each item that is only another item times scores of its ends: products read the item and the scores.
 
-Such scores stay the same in an innermost loop, which never goes along ends of an item of three positions.
+The replaced items have three positions. Scores of their ends stay the same in an innermost loop, which never goes along
+ends of an item of three positions.
 """
 
 from __future__ import annotations

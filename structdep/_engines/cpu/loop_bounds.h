@@ -1,4 +1,4 @@
-// The two innermost loops over a product at a span: their bounds, and where the conclusion and the factors are.
+// The bounds of a product's two innermost loops at a span, and the addresses of its conclusion and factors; no arithmetic.
 #pragma once
 
 #include <algorithm>

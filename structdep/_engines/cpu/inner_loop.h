@@ -1,11 +1,11 @@
-// The two innermost loops over a product: the only code that computes vectors of items, and of derivatives by them.
+// The arithmetic of a product in its two innermost loops: the only code that computes vectors of items, and their derivatives.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 
 #include "semirings.h"
-#include "two_loops.h"
+#include "loop_bounds.h"
 
 namespace structdep {
 
