@@ -29,13 +29,14 @@ MOST_LISTED = 300
 
 @dataclass(frozen=True)
 class Expected:
-    """What the reference interpreter says of one sentence."""
+    """What the reference says of one sentence: `derivations` are scores by uses, and so many have the same uses: `numbers`."""
 
     count: int
     best: float
     log_sum: float
     counts: Tables
     derivations: dict[tuple[tuple[Use, int], ...], float]
+    numbers: Counter[tuple[tuple[Use, int], ...]]
 
 
 def expected(system: DeductionSystem, length: int, tables: Tables) -> Expected:
@@ -60,13 +61,15 @@ def expected(system: DeductionSystem, length: int, tables: Tables) -> Expected:
     count, best, total, uses = evaluate(system, length, numbers, score)
     mean = uses / total if count else uses
     counts = {name: mean[start:][: math.prod(shapes[name])].reshape(shapes[name]) for name, start in starts.items()}
-    listed = {}
+    listed, numbers_of = {}, Counter[tuple[tuple[Use, int], ...]]()
     if count <= MOST_LISTED and evaluate(system, length, COUNT, lambda _: 1) <= MOST_LISTED:
-        for uses_of, _ in evaluate(system, length, DERIVATIONS, lambda use: Counter({(use,): 1})).items():
+        for uses_of, number in evaluate(system, length, DERIVATIONS, lambda use: Counter({(use,): 1})).items():
             value = sum(tables[name][nodes] for name, nodes in uses_of)
             if value > -math.inf:
-                listed[tuple(sorted(Counter(uses_of).items()))] = value
-    return Expected(count, best, math.log(total) if count else -math.inf, counts, listed)
+                key = tuple(sorted(Counter(uses_of).items()))
+                listed[key] = value
+                numbers_of[key] += number
+    return Expected(count, best, math.log(total) if count else -math.inf, counts, listed, numbers_of)
 
 
 COUNT: Values[int] = Values(0, 1, lambda a, b: a + b, lambda a, b: a * b)
@@ -128,6 +131,37 @@ def compare(system: DeductionSystem, tables: Tables, lengths: Any, wanted: list[
             assert not behind(uses[name][row], table).any(), "counts behind the sentence"
         check_derivation({name: use[row] for name, use in best_uses.items()}, one, one.best)
         check_derivation({name: use[row] for name, use in drawn.items()}, one, None)
+
+
+def check_one_root(system: DeductionSystem, seed: int) -> None:
+    """Values, expected counts and the best score in `SingleRoot`, in sentences whose derivations can be listed."""
+    tables = random_tables(system, seed)
+    lengths = np.array(LENGTHS, np.int32)
+    given = {name: jnp.asarray(table, np.float32) for name, table in tables.items()}
+    value = sd.inside(system, given, lengths, sd.SingleRoot(sd.LogSum))
+    best = sd.inside(system, given, lengths, sd.SingleRoot(sd.MaxPlus))
+    counts = sd.marginals(system, given, lengths, semiring=sd.SingleRoot(sd.LogSum))
+    for row, length in enumerate(LENGTHS):
+        one = expected(system, length, sentence(system, tables, row))
+        if bool(one.derivations) != bool(one.count):
+            continue  # too many to be listed
+        scores = {own: score for own, score in one.derivations.items() if roots(own) == 1}
+        top = max(scores.values(), default=-math.inf)
+        weights = {own: one.numbers[own] * math.exp(score - top) for own, score in scores.items()}
+        total = sum(weights.values())
+        np.testing.assert_allclose(best[row], top, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(value[row], top + math.log(total) if scores else -math.inf, rtol=1e-4, atol=1e-4)
+        wanted = {name: np.zeros(table.shape[1:]) for name, table in tables.items()}
+        for own, weight in weights.items():
+            for (name, nodes), number in own:
+                wanted[name][nodes] += number * weight / total
+        for name, table in wanted.items():
+            np.testing.assert_allclose(counts[name][row], table, rtol=1e-3, atol=1e-4)
+
+
+def roots(uses: tuple[tuple[Use, int], ...]) -> int:
+    """How many arcs from the root a derivation uses."""
+    return sum(number for (name, nodes), number in uses if name == "arc" and nodes[0] == 0)
 
 
 def within(table: NDArray[Any], like: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_systems import systems
-from reference_checks import check
+from reference_checks import check, check_one_root
 
 import structdep as sd
 from structdep._lowering import groups
@@ -60,3 +60,24 @@ def test_by_xla(number: int, by_xla: None, monkeypatch: pytest.MonkeyPatch) -> N
 def test_by_kernels_for_gpus(number: int) -> None:
     with sd.use_engine("gpu"):
         check_block(number, BLOCK // 4)
+
+
+@blocks(1, 20)
+def test_one_root_by_the_engine_for_cpus(number: int) -> None:
+    """Sums over the listed derivations that use one arc from the root."""
+
+    @seed(number)
+    @settings(
+        max_examples=BLOCK // 2,
+        derandomize=False,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(systems())
+    def each(system: DeductionSystem) -> None:
+        check_one_root(system, number)
+
+    with sd.use_engine("cpu"):
+        each()
+    jax.clear_caches()  # type: ignore[no-untyped-call]

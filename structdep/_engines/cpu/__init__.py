@@ -13,9 +13,12 @@ beside it.
 
 from __future__ import annotations
 
+from typing import cast
+
 import jax
 import numpy as np
 
+from structdep._engines import one_root
 from structdep._engines.answers import number_types
 from structdep._engines.cpu import library
 from structdep._engines.cpu.program import MOST_FACTORS, MOST_POSITIONS, MOST_SUMMED, is_possible, program
@@ -33,6 +36,8 @@ class Engine:
     name = "cpu"
 
     def refuses(self, request: Request, platform: str) -> str:
+        if one_root.is_of_numbers(request):
+            request = one_root.of_numbers(request)
         semiring = type(request.semiring)
         if platform != "cpu":
             return "only for CPUs"
@@ -50,6 +55,10 @@ class Engine:
         return why
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
+        if one_root.is_of_numbers(request):
+            own = one_root.of_numbers(request), one_root.arguments_of_numbers(arguments)
+            value, found = cast(tuple[jax.Array, dict[str, jax.Array]], self.run(*own, platform))
+            return one_root.answer_in_pairs(value, found)
         tables, lengths, cotangent, seeds = arguments
         names = request.scores
         of_value, of_counts = number_types(request, arguments)
