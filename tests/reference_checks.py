@@ -29,7 +29,11 @@ MOST_LISTED = 300
 
 @dataclass(frozen=True)
 class Expected:
-    """What the reference says of one sentence: `derivations` are scores by uses, and so many have the same uses: `numbers`."""
+    """What the reference interpreter says of one sentence.
+
+    Args:
+        derivations: the score of each, by its uses; `numbers` counts those with the same uses.
+    """
 
     count: int
     best: float
