@@ -18,7 +18,7 @@ from typing import cast
 import jax
 import numpy as np
 
-from structdep._engines import one_root
+from structdep._engines import root_counting
 from structdep._engines.answers import number_types
 from structdep._engines.cpu import library
 from structdep._engines.cpu.program import MOST_FACTORS, MOST_POSITIONS, MOST_SUMMED, is_possible, program
@@ -26,6 +26,8 @@ from structdep._engines.query import Answer, Arguments, Query, Request, scaled
 from structdep.deduction import DeductionSystem
 from structdep.semirings import LogSum, MaxPlus
 
+Numbers = tuple[jax.Array, dict[str, jax.Array]]
+"""A value and counts that are numbers."""
 WANTS = (Query.VALUE, Query.EXPECTED_COUNTS, Query.BEST, Query.SAMPLE)
 """As `chart.cc` numbers them."""
 
@@ -36,8 +38,8 @@ class Engine:
     name = "cpu"
 
     def refuses(self, request: Request, platform: str) -> str:
-        if one_root.is_of_numbers(request):
-            request = one_root.of_numbers(request)
+        if root_counting.is_of_numbers(request):
+            request = root_counting.of_numbers(request)
         semiring = type(request.semiring)
         if platform != "cpu":
             return "only for CPUs"
@@ -55,10 +57,10 @@ class Engine:
         return why
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
-        if one_root.is_of_numbers(request):
-            own = one_root.of_numbers(request), one_root.arguments_of_numbers(arguments)
-            value, found = cast(tuple[jax.Array, dict[str, jax.Array]], self.run(*own, platform))
-            return one_root.answer_in_pairs(value, found)
+        if root_counting.is_of_numbers(request):
+            given = root_counting.arguments_of_numbers(arguments)
+            found = cast(Numbers, self.run(root_counting.of_numbers(request), given, platform))
+            return root_counting.answer_in_pairs(*found)
         tables, lengths, cotangent, seeds = arguments
         names = request.scores
         of_value, of_counts = number_types(request, arguments)

@@ -25,9 +25,12 @@ ROOT_ARC = Score("arc.root")
 
 def is_of_numbers(request: Request) -> bool:
     """Whether a request in `SingleRoot` is one of numbers to `counted` items."""
-    base = instance(request.semiring.base) if isinstance(request.semiring, SingleRoot) else None
-    is_known = isinstance(base, LogSum) or (isinstance(base, MaxPlus) and request.query is Query.VALUE)
-    return is_known and isinstance(request.system, DeductionSystem) and counted(request.system) is not None
+    if not isinstance(request.semiring, SingleRoot) or not isinstance(request.system, DeductionSystem):
+        return False
+    base = instance(request.semiring.base)
+    queries = {Query.VALUE} if isinstance(base, MaxPlus) else {Query.VALUE, Query.EXPECTED_COUNTS}
+    is_known = isinstance(base, MaxPlus | LogSum) and request.query in queries
+    return is_known and counted(request.system) is not None
 
 
 def of_numbers(request: Request) -> Request:
