@@ -25,8 +25,10 @@ def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
     own = {name: jnp.zeros_like(table) for name, table in tables.items()} | p.tables()
     marginals = replace(p, scores=own).marginals()
     exists = jnp.any(marginals["arc"] > 0, (-2, -1))
-    # Relative to their means, scores are small where it counts, so that large numbers need not cancel.
-    mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True)
+    # Relative to their means, scores are small where it counts, so that large numbers need not cancel. Each word has one
+    # head: without rounding, the total is 1.
+    total = marginals["arc"].sum(-2)
+    mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True) / jnp.where(total > 0, total, 1)
     tables["arc"] = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
     log_partition = replace(q, scores=tables).log_partition()
     expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
