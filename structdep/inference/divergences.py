@@ -25,15 +25,21 @@ def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
     own = {name: jnp.zeros_like(table) for name, table in tables.items()} | p.tables()
     marginals = replace(p, scores=own).marginals()
     exists = jnp.any(marginals["arc"] > 0, (-2, -1))
-    # Relative to their means, scores are small where it counts, so that large numbers need not cancel. Each word has one
-    # head: without rounding, the total is 1.
-    total = marginals["arc"].sum(-2)
-    mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True) / jnp.where(total > 0, total, 1)
-    tables["arc"] = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
+    # Relative to what a tree scores in expectation, scores are small where it counts, so that large numbers need not
+    # cancel. Each word has one head: without rounding, the probabilities of its arcs add up to 1.
+    per_word = marginals["arc"].sum(-2)
+    mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True) / jnp.where(per_word > 0, per_word, 1)
+    others = sum(
+        (_expected(marginals[name], table, exists.ndim) for name, table in tables.items() if name != "arc"),
+        jnp.zeros((), mean.dtype),
+    )
+    of_others = others / jnp.where(exists, per_word.sum(-1), 1)
+    missing = jnp.isneginf(mean).any(-1) | jnp.isneginf(others)
+    relative = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
+    rest = _expected(marginals["arc"], relative, exists.ndim)
+    tables["arc"] = relative - jnp.where(missing, 0, of_others)[..., None, None]
     log_partition = replace(q, scores=tables).log_partition()
-    expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
-    missing = jnp.isneginf(expected)
-    entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
+    entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, rest))
     return jnp.where(_are_sound(*sentences), jnp.where(exists, entropy, 0), jnp.nan)
 
 
