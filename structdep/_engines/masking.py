@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from structdep.deduction import DeductionSystem, Score
 from structdep.semirings import Semiring
@@ -34,6 +35,17 @@ def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> ja
         head, dependent = places
         allowed &= (dependent > 0) & (head != dependent)
     return jnp.where(allowed, table, -jnp.inf)
+
+
+def without_best_arcs(tables: Mapping[str, jax.Array]) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """The sum over words of the best score of an arc to each, `[batch]`, and the masked scores of arcs relative to it.
+
+    Where each word has one arc, all trees have the sum in their scores. Charts of what is left have smaller numbers,
+    and smaller errors: an offset of all arcs changes none.
+    """
+    best = lax.stop_gradient(tables["arc"].max(1, keepdims=True))
+    best = jnp.where(jnp.isneginf(best), 0, best)
+    return best.sum((1, 2)), {**tables, "arc": tables["arc"] - best}
 
 
 def declared(system: System, name: str) -> tuple[Score, int]:

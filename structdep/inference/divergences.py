@@ -15,6 +15,8 @@ from structdep.inference.scores import Problem, named, problem
 if TYPE_CHECKING:
     from structdep.inference.distribution import TreeDistribution
 
+Arrays = dict[str, jax.Array]
+
 
 def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
     """-Σ p log q in nats, `[*batch]`: see `TreeDistribution.cross_entropy`."""
@@ -25,14 +27,33 @@ def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
     own = {name: jnp.zeros_like(table) for name, table in tables.items()} | p.tables()
     marginals = replace(p, scores=own).marginals()
     exists = jnp.any(marginals["arc"] > 0, (-2, -1))
-    # Relative to their means, scores are small where it counts, so that large numbers need not cancel.
-    mean = _expected(marginals["arc"], tables["arc"], exists.ndim, per_word=True)
-    tables["arc"] = tables["arc"] - jnp.where(jnp.isneginf(mean), 0, mean)[..., None, :]
-    log_partition = replace(q, scores=tables).log_partition()
-    expected = sum(_expected(marginals[name], table, exists.ndim) for name, table in tables.items())
-    missing = jnp.isneginf(expected)
-    entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, expected))
+    relative, rest, missing = _relative(tables, marginals, exists)
+    log_partition = replace(q, scores=relative).log_partition()
+    entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, rest))
     return jnp.where(_are_sound(*sentences), jnp.where(exists, entropy, 0), jnp.nan)
+
+
+def _relative(tables: Arrays, marginals: Arrays, exists: jax.Array) -> tuple[Arrays, jax.Array, jax.Array]:
+    """Scores with a constant taken off those of all arcs to a word, so that a tree scores about 0 in expectation.
+
+    The log-partition of these scores is small, and large numbers need not cancel. Each word has one head: without
+    rounding, the probabilities of its arcs add up to 1.
+
+    Returns:
+        The scores, their expectation `[*batch]`, and whether a possible tree scores -inf, bool `[*batch]`.
+    """
+    arcs, axes = marginals["arc"], exists.ndim
+    per_word = arcs.sum(-2)
+    of_words = _expected(arcs, tables["arc"], axes, per_word=True)
+    others = [_expected(marginals[name], table, axes) for name, table in tables.items() if name != "arc"]
+    of_others = sum(others, jnp.zeros_like(of_words[..., 0]))
+    missing = jnp.isneginf(of_words).any(-1) | jnp.isneginf(of_others)
+    mean = jnp.where(jnp.isneginf(of_words), 0, of_words) / jnp.where(per_word > 0, per_word, 1)
+    centred = tables["arc"] - mean[..., None, :]
+    of_one_word = jnp.where(missing, 0, of_others) / jnp.where(exists, per_word.sum(-1), 1)
+    # The other scores and what is taken off for them add up to 0.
+    rest = _expected(arcs, centred, axes)
+    return tables | {"arc": centred - of_one_word[..., None, None]}, rest, missing
 
 
 def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int, per_word: bool = False) -> jax.Array:

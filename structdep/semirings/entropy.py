@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
+from jax.lax import stop_gradient
 
 from structdep.semirings.base import Semiring, semiring
-from structdep.semirings.log_sum import LogSum
 
 
 class Entropies(NamedTuple):
@@ -56,9 +56,14 @@ class Entropy(Semiring):
         return Entropies(a.log_partition + b.log_partition, a.entropy + b.entropy)
 
     def sum(self, a: Entropies, axis: int | tuple[int, ...]) -> Entropies:
-        total = LogSum().sum(a.log_partition, axis)
+        top = jnp.max(a.log_partition, axis, keepdims=True)
+        top = stop_gradient(jnp.where(jnp.isneginf(top), 0, top))
         possible = ~jnp.isneginf(a.log_partition)
-        top = jnp.expand_dims(jnp.where(jnp.isneginf(total), 0, total), axis)
-        surprise = jnp.where(possible, top - jnp.where(possible, a.log_partition, 0), 0)
-        weights = jnp.where(possible, jnp.exp(-surprise), 0)
-        return Entropies(total, jnp.sum(weights * (a.entropy + surprise), axis))
+        relative = jnp.where(possible, a.log_partition - top, 0)
+        weights = jnp.where(possible, jnp.exp(relative), 0)
+        total = jnp.sum(weights, axis)
+        exists = total > 0
+        total = jnp.where(exists, total, 1)
+        # Divided by their own total, the weights do not have the rounding error of a large log-partition.
+        entropy = jnp.log(total) + jnp.sum(weights * (a.entropy - relative), axis) / total
+        return Entropies(jnp.where(exists, jnp.log(total) + jnp.squeeze(top, axis), -jnp.inf), entropy)

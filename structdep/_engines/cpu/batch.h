@@ -64,6 +64,10 @@ struct Batch {
     return adds && program.unambiguous && program.scores.size() == 1 && program.scores[0].arcs &&
            std::any_of(program.items.begin(), program.items.end(), is_large);
   }
+  // Whether each tree has one arc to each word, so that the same number may be taken off the scores of all arcs to a word.
+  bool has_one_arc_a_word() const {
+    return adds && program.unambiguous && std::any_of(program.scores.begin(), program.scores.end(), [](const Score& score) { return score.arcs; });
+  }
   T unit() const { return adds ? T(1.4426950408889634) : T(1); }  // of scores in charts, whose logarithms have base 2
   size_t nodes() const { return words + 1 + program.last; }
   int length(int sentence) const { return std::clamp(lengths.data[lengths.rows.of(results[sentence][0])], 0, words); }

@@ -97,21 +97,29 @@ class ScoreTables {
   // Sets a row of a sentence, or adds to it: nodes behind the last have no scores.
   void read(int score, const TableRow& row, const T* from, int last, bool adds, T* to, const ArcScaling<T>& scaling) {
     const int size = row.one > last || row.other > last ? 0 : std::clamp(last + 1 - row.first, 0, row.size);
-    S::kReal ? copy(exponentials(from, size, scaling.taken.data() + row.first), size, 1, adds, to, row.step)
-             : copy(from, size, batch_.unit(), adds, to, row.step);
+    const T* const best = batch_.program.scores[score].arcs && !scaling.best.empty() ? scaling.best.data() + row.first : nullptr;
+    if (S::kReal)
+      copy(exponentials(from, size, best, scaling.taken.data() + row.first), nullptr, size, 1, adds, to, row.step);
+    else
+      copy(from, best, size, batch_.unit(), adds, to, row.step);
     for (int n = size; n < row.size; ++n) to[n * row.step] = S::kZero;
     if (batch_.program.scores[score].arcs) to[0] = to[row.other * row.step] = S::kZero;
   }
 
-  const T* exponentials(const T* from, int size, const T* taken) {
-    row_.assign(from, from + size), row_.resize(size + kLanes);
-    for (int n = 0; n < size; n += kLanes) store(&row_[n], exp2(load(&row_[n]) * batch_.unit() - load(taken + n)));
+  const T* exponentials(const T* from, int size, const T* best, const T* taken) {
+    row_.resize(size + kLanes);
+    copy(from, best, size, batch_.unit(), false, row_.data(), 1);
+    for (int n = 0; n < size; n += kLanes) store(&row_[n], exp2(load(&row_[n]) - load(taken + n)));
     return row_.data();
   }
 
-  // Apart, so that the unit is no number that what is written might change.
-  static void copy(const T* from, int size, T unit, bool adds, T* to, ptrdiff_t step) {
-    if (!adds)
+  // Numbers, without those of `less` if there are any. Apart, so that the unit is no number that what is written might change.
+  static void copy(const T* from, const T* less, int size, T unit, bool adds, T* to, ptrdiff_t step) {
+    if (less && !adds)
+      for (int n = 0; n < size; ++n) to[n * step] = unit * (from[n] - less[n]);
+    else if (less)
+      for (int n = 0; n < size; ++n) to[n * step] += unit * (from[n] - less[n]);
+    else if (!adds)
       for (int n = 0; n < size; ++n) to[n * step] = unit * from[n];
     else
       for (int n = 0; n < size; ++n) to[n * step] += unit * from[n];

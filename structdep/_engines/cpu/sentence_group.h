@@ -30,7 +30,7 @@ class SentenceGroup {
 
   // Returns whether answers are as they should be: of real numbers, some may be too small, or too large.
   bool run() {
-    if (S::kReal && !scale()) return false;
+    if ((S::kReal || (batch_.query != Query::kValue && batch_.has_one_arc_a_word())) && !scale()) return false;
     const bool counts = batch_.query == Query::kExpectedCounts;
     Chart<S> chart(layout_, nodes_, counts);
     Goal<S> goal(chart);
@@ -43,7 +43,7 @@ class SentenceGroup {
       if (S::kReal && valid_[s] && !is_exact(s)) return false;
     }
     for (int s = 0; s < count_; ++s) {
-      const T value = !valid_[s] ? std::numeric_limits<T>::quiet_NaN() : S::kReal ? logarithm(s) : values_[s];
+      const T value = valid_[s] ? score(s) : std::numeric_limits<T>::quiet_NaN();
       for (const int64_t result : results(s)) write(result, s, value, traceback);
       if (!std::isfinite(value) || !counts) continue;
       goal.turn_to(s, words(s));
@@ -70,12 +70,17 @@ class SentenceGroup {
   int words(int s) const { return batch_.length(sentences_[s]); }
   const std::vector<int64_t>& results(int s) const { return batch_.results[sentences_[s]]; }
 
-  // Returns whether sums can be expected to be neither too small nor too large.
+  // Takes off the scores of arcs what all trees have. Returns whether sums can be expected to be neither too small nor too large.
   bool scale() {
+    const auto& scores = batch_.program.scores;
+    const int arcs = std::find_if(scores.begin(), scores.end(), [](const Score& score) { return score.arcs; }) - scores.begin();
     bool result = true;
     for (int s = 0; s < count_; ++s) {
-      scalings_[s] = ArcScaling<T>(tables_.scores(s, 0), batch_.nodes(), tables_.last(s, 0), nodes_, batch_.unit());
-      result &= batch_.query == Query::kExpectedCounts || !(scalings_[s].left > kMany);
+      const T* const from = tables_.scores(s, arcs);
+      const int last = tables_.last(s, arcs);
+      if (S::kLogs) scalings_[s] = ArcScaling<T>(from, batch_.nodes(), last, nodes_);
+      if (S::kReal) scalings_[s] = ArcScaling<T>(from, batch_.nodes(), last, nodes_, batch_.unit());
+      result &= !S::kReal || batch_.query == Query::kExpectedCounts || !(scalings_[s].left > kMany);
     }
     return result;
   }
@@ -86,14 +91,16 @@ class SentenceGroup {
     return batch_.query == Query::kExpectedCounts ? std::abs(size) < kFar : values_[s] < kInf<T> && size - scalings_[s].left > kSmall;
   }
 
-  // Of a sum of real numbers, and what was taken off them.
-  T logarithm(int s) const {
-    return std::log2(values_[s]) + std::accumulate(scalings_[s].taken.begin(), scalings_[s].taken.end(), 0.0);
+  // The logarithm of the sum of all trees, or the score of the best one, with what was taken off the scores of arcs.
+  T score(int s) const {
+    const auto total = [](const std::vector<T>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); };
+    const double value = S::kReal ? std::log2(values_[s]) : values_[s];
+    return (value + total(scalings_[s].taken)) / batch_.unit() + total(scalings_[s].best);
   }
 
   void write(int64_t result, int s, T value, Traceback<S>& traceback) const {
     const bool is_finite = std::isfinite(value);
-    batch_.values[result] = value / batch_.unit();
+    batch_.values[result] = value;
     for (size_t score = 0; score < batch_.counts.size(); ++score)
       std::fill_n(batch_.counts[score] + batch_.size_of(score) * result, batch_.size_of(score), T{0});
     if (batch_.heads) {

@@ -8,12 +8,12 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 
-from structdep._engines.masking import is_of_numbers, masked
-from structdep._engines.query import Answer, Arguments, Request
+from structdep._engines.masking import is_of_numbers, masked, without_best_arcs
+from structdep._engines.query import Answer, Arguments, Query, Request
 from structdep._engines.sentences import along_axes
 from structdep._engines.xla.chart import Fill, by_xla, run_chart
 from structdep.deduction import DeductionSystem
-from structdep.semirings import Semiring
+from structdep.semirings import LogSum, Semiring
 from structdep.trees.classes import System
 
 
@@ -58,8 +58,20 @@ def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
     tables, lengths = arguments.tables, arguments.lengths
     if is_of_numbers(request.semiring):
         tables = masked(request.system, tables, lengths)
+    is_relative = (
+        isinstance(request.semiring, LogSum)
+        and request.query is not Query.VALUE
+        and _has_one_arc_a_word(request.system)
+    )
+    best, tables = without_best_arcs(tables) if is_relative else (0, tables)
     value, counts = run(request.system, request, arguments._replace(tables=tables), fill)
+    value = value + best if is_relative else value
     return heads_of(request.system, request.semiring, value, counts, lengths) if request.heads else (value, counts)
+
+
+def _has_one_arc_a_word(system: System) -> bool:
+    """Whether the rules derive trees, in which each word has one head. Spanning trees have scores of their own."""
+    return isinstance(system, DeductionSystem) and system.unambiguous
 
 
 def heads_of(system: System, semiring: Semiring, value: Any, counts: dict[str, Any], lengths: jax.Array) -> jax.Array:
