@@ -66,7 +66,8 @@ def counted(system: DeductionSystem) -> DeductionSystem | None:
     mentioned = {atom.symbol for rule in rules for atom in rule.scores}
     if not mentioned.issuperset(scores) or all(rule.conclusion.symbol != goal.symbol for rule in rules):
         return None
-    return DeductionSystem(f"{system.name} with one root", axioms, tuple(rules), goal, scores, system.unambiguous)
+    # Not declared unambiguous: engines may then take for granted that `arc` has an arc to each word.
+    return DeductionSystem(f"{system.name} with one root", axioms, tuple(rules), goal, scores)
 
 
 def _derivable(axioms: tuple[Atom, ...], rules: list[Rule]) -> list[Rule]:
