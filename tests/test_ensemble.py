@@ -93,7 +93,7 @@ def test_a_majority_wins_and_the_gain_is_told(
     assert ensemble.main([*runs, "--by", "scores"]) == 1
     assert "--by scores takes parsers of one kind, not greedy-mh3, mst" in capsys.readouterr().err
     assert ensemble.main(runs[:1]) == 1 and ensemble.main([*runs[:1], str(tmp_path)]) == 1
-    assert "takes two runs or more" in (told := capsys.readouterr().err) and "no model in" in told
+    assert "takes two runs or more" in (told := capsys.readouterr().err) and "holds runs: give one of them" in told
     together = [str(tmp_path / "members"), *runs[2:], "--out", str(tmp_path / "out")]
     replace(one.config, members=2, seed=5).write(tmp_path / "members" / "config.json")
     shutil.move(tmp_path / "one", tmp_path / "members" / "seed-9")

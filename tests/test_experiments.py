@@ -452,7 +452,7 @@ def test_demo_trains_both_parsers(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "crossing arcs" in printed and printed.count("epoch   1/1") == 2
     assert (tmp_path / "demo" / "mh3" / "report.md").is_file()
     assert demo.main(["--runs", str(tmp_path)], replace(config, epochs=2), ("eisner",)) == 1
-    assert "demo.py: " in (told := capsys.readouterr().err) and "epochs: 2, not 1" in told
+    assert "demo.py: " in (told := capsys.readouterr().err) and "epochs=1, but this command has epochs=2" in told
 
 
 @pytest.fixture
