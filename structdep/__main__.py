@@ -9,7 +9,8 @@ from structdep import _doctor
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m structdep", description="structdep: exact parsing in JAX")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("doctor", help="print versions, devices and engines, and check charts against enumeration")
+    checks = "print versions, devices and engines, and check charts against enumeration"
+    commands.add_parser("doctor", help=checks, description=checks)
     parser.parse_args()
     return _doctor.main()
 

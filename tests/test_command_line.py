@@ -24,6 +24,24 @@ def test_a_wrong_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["train", "--parser", "eisnr"], "eisner"),
+        (["train", "--lang", "got", "--epoch-s", "3"], "--epochs"),
+        (["report", "run", "--treebank-s=a"], "--treebanks"),
+        (["draw", "trees.conllu", "--golds", "a"], "--gold"),
+    ],
+)
+def test_wrong_options_are_told_in_one_line(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and f"did you mean {meant}? (structdep {arguments[0]} --help lists" in told
+
+
+@pytest.mark.parametrize(
     ("command", "old", "new"),
     [
         ("train", "--start", "--init-from"),

@@ -231,7 +231,7 @@ def test_sentences_are_chosen_and_printed(
     printed = capsys.readouterr().out
     order = [line for line in printed.splitlines() if re.match(r"\d+ demo-dev", line)]
     assert order == ["1 demo-dev-1", "7 demo-dev-7", "3 demo-dev-3", "4 demo-dev-4"]
-    assert printed.count("gold 4 nsubj") == 1 and printed.count("wrong: wrong head") == 1
+    assert printed.count("gold 4 nsubj") == 1 and printed.count("red: the head is wrong") == 1
     assert draw.main([*command, "--svg", str(tmp_path / "svg")]) == 0
     assert "4 drawings" in capsys.readouterr().out
     drawn = {file.name: file.read_text(encoding="utf-8") for file in (tmp_path / "svg").iterdir()}
@@ -244,7 +244,8 @@ def test_sentences_that_are_not_there_are_told(
     name: str, treebank: Treebank, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert draw.main([str(treebank.dev), "--sentences", name]) == 1
-    assert f"--sentences {name}: neither a sent_id nor in 1 to 100" in capsys.readouterr().err
+    told = f"--sentences {name}: {treebank.dev} has neither this sent_id nor this sentence; it has 100"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["x", "1.5", "nan"])

@@ -81,6 +81,34 @@ def test_a_model_is_what_was_saved_wherever_it_lies(model: TrainedModel, folder:
         jax.tree.map(np.testing.assert_array_equal, found.weights, model.weights)
 
 
+def test_folders_without_a_model_are_told(model: TrainedModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "runs" / "one" / FOLDER)
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*two; .*runs has one"):
+        TrainedModel.load(tmp_path / "runs" / "two")
+    with pytest.raises(FileNotFoundError, match=r"runs holds runs: give one of them, such as .*one"):
+        TrainedModel.load(tmp_path / "runs")
+    with pytest.raises(FileNotFoundError, match=r"weights.safetensors is a file, expected the folder of a run"):
+        TrainedModel.load(tmp_path / "runs" / "one" / FOLDER / WEIGHTS)
+
+
+def test_files_of_the_other_format_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in (PARTIAL, "1\tik\t_\t_\t_\t_\t_\t_\t_\t_\n"):
+        assert parsed(folder, text, "--text") == (1, "")
+        assert "line 1: this is CoNLL-U, not text: leave --text out" in (told := capsys.readouterr().err)
+        assert told.count("leave --text out") == 1
+    assert parsed(folder, "ik im\n")[0] == 1
+    assert "structdep parse --text reads text with one sentence in each line" in capsys.readouterr().err
+    assert parsed(folder, "1 ik _ _ _ _ 0 root _ _\n")[0] == 1
+    assert "TAB separates columns, not spaces" in capsys.readouterr().err
+
+
+def test_a_missing_folder_of_the_output_is_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parsed(folder, PARTIAL, "--output", str(tmp_path / "none" / "out.conllu"))[0] == 1
+    assert f"there is no folder {tmp_path / 'none'} for out.conllu" in capsys.readouterr().err
+
+
 def test_damaged_models_are_refused_by_name(model: TrainedModel, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no model in .* give the command that made the run again"):
         TrainedModel.load(tmp_path)

@@ -77,7 +77,12 @@ def test_other_texts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "gold").write_text(GOLD, encoding="utf-8")
     (tmp_path / "other").write_text(GOLD.replace("veo", "vea"), encoding="utf-8")
     assert evaluate.main([str(tmp_path / "other"), str(tmp_path / "gold")]) == 1
-    assert "behind 12 characters without spaces, the gold file goes on with 'o.'" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"the gold file has 'o.' in {tmp_path / 'gold'}, line 1, sentence 1" in told
+    assert f"the other file has 'a.' in {tmp_path / 'other'}, line 1, sentence 1" in told
+    (tmp_path / "other").write_text(f"{GOLD}\n{GOLD}", encoding="utf-8")
+    assert evaluate.main([str(tmp_path / "other"), str(tmp_path / "gold")]) == 1
+    assert "the gold file has its end there" in capsys.readouterr().err
 
 
 def test_tables_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,3 +102,8 @@ def test_tables_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     (tmp_path / "system").write_text(GOLD.replace("\t4\tpunct", "\t3\tpunct"), encoding="utf-8")
     assert evaluate.main([*files, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["LAS"]["f1"] == 80
+    assert evaluate.main([*files, "--json", "--by", "relation"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["LAS"]["f1"] == 80 and found["relation"]["punct"] == {"words": 1, "uas": 0, "las": 0}
+    assert evaluate.main([*files, "--json", "--by", "kind"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"]["all"] == {"words": 5, "uas": 80, "las": 80}

@@ -116,9 +116,12 @@ class Config:
 
     def differences(self, other: "Config") -> list[str]:
         """The values that are not the same in `other`."""
-        there = asdict(other)
-        own = asdict(self)
-        return [f"{name}: {_shown(own[name])}, not {_shown(there[name])}" for name in own if own[name] != there[name]]
+        return [f"{name}: {own}, not {there}" for name, (own, there) in self.changes(other).items()]
+
+    def changes(self, other: "Config") -> dict[str, tuple[str, str]]:
+        """The names of values that are not the same in `other`, with both values."""
+        there, own = asdict(other), asdict(self)
+        return {name: (_shown(own[name]), _shown(there[name])) for name in own if own[name] != there[name]}
 
     def set(self, settings: Iterable[str]) -> "Config":
         """With other numbers, each written as on a command line, but for those with options of their own.

@@ -1,6 +1,7 @@
 """What command lines tell users."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -41,6 +42,11 @@ def failed(program: str, error: BaseException | str) -> int:
     """Tell what the user can mend, without a traceback; the exit status."""
     if isinstance(error, OSError) and error.filename is not None:
         is_missing = isinstance(error, FileNotFoundError)
-        error = f"there is no {error.filename}" if is_missing else f"{error.filename}: {error.strerror}"
+        error = _missing(Path(error.filename)) if is_missing else f"{error.filename}: {error.strerror}"
     plain(stderr=True).print(f"{program}: {error}", style="red")
     return 1
+
+
+def _missing(path: Path) -> str:
+    """That a file is not there, or its folder is not."""
+    return f"there is no {path}" if path.parent.is_dir() else f"there is no folder {path.parent} for {path.name}"

@@ -6,6 +6,8 @@ from structdep_parser.cli.options import Arguments, argument_parser, command
 
 EPILOG = """\
 scores follow the CoNLL 2018 shared task: relations are compared without subtypes, and CLAS counts only content words.
+CLAS is an F1 score, over the content words of both files; "only A right" and "only B right" count gold content words,
+so that their difference may have another sign than B - A.
 The interval and the first p are those of a paired bootstrap over sentences: --samples times, it draws as many sentences
 with replacement and computes the difference. McNemar's test is exact; it compares the numbers of words that only one of
 the parsers has right.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structdep_parser.cli.options import Arguments, command
+from structdep_parser.cli.options import Arguments, argument_parser, command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,19 +17,14 @@ if TYPE_CHECKING:
 DIRECTIONS = {"auto": None, "ltr": False, "rtl": True}
 """Whether words are drawn from right to left."""
 EPILOG = """\
-if MISC has ArcProb (structdep train --confidence), less probable arcs are fainter. With --gold, wrong arcs are red, and
-their gold arcs are blue and dashed, below the words.
+if MISC has ArcProb (--confidence of structdep train or parse), less probable arcs are fainter. With --gold, wrong arcs
+are red. In an SVG, their gold arcs are blue and dashed, below the words; the terminal shows the gold head and relation.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="structdep draw",
-        description="Draw dependency trees.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = argument_parser("structdep draw", "Draw dependency trees.", EPILOG)
     made.add_argument("trees", type=Path, metavar="TREES.conllu")
     made.add_argument("--gold", type=Path, metavar="GOLD.conllu", help="the same sentences with gold trees")
     made.add_argument(
@@ -54,17 +49,20 @@ def chosen(sentences: "Sequence[Sentence]", names: Sequence[str] | None) -> list
     if names is None:
         return list(range(len(sentences)))
     ids = {sentence.sent_id: place for place, sentence in enumerate(sentences)}
-    return [place for name in names for place in _places(name, ids, len(sentences))]
+    found = [(name, _places(name, ids, len(sentences))) for name in names]
+    if wrong := next((name for name, places in found if not places), None):
+        source, many = (sentences[0].source, len(sentences)) if sentences else ("the file", 0)
+        raise ValueError(f"--sentences {wrong}: {source} has neither this sent_id nor this sentence; it has {many}")
+    return [place for _, places in found for place in places]
 
 
 def _places(name: str, ids: dict[str, int], sentences: int) -> range:
+    """The places that a name means; empty if there is no such sentence."""
     if name in ids:
         return range(ids[name], ids[name] + 1)
     numbers = re.fullmatch(r"(\d+)(?:-(\d+))?", name)
     first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (0, 0)
-    if not 1 <= first <= last <= sentences:
-        raise ValueError(f"--sentences {name}: neither a sent_id nor in 1 to {sentences}")
-    return range(first - 1, last)
+    return range(first - 1, last) if 1 <= first <= last <= sentences else range(0)
 
 
 @command("structdep draw")
@@ -95,7 +93,7 @@ def main(arguments: Arguments = None) -> int:
         else:
             _print(console, title, sentences[place], arcs[place], right_to_left)
     if options.svg:
-        console.print(f"{len(places)} drawings in {options.svg}")
+        console.print(f"{len(places)} drawing{'s' * (len(places) != 1)} in {options.svg}")
     return 0
 
 
@@ -104,10 +102,10 @@ def _print(
 ) -> None:
     """The sentence's number, its drawing, and what colours mean, where there are some."""
     from structdep_parser.drawing.arcs import legend
-    from structdep_parser.drawing.terminal import STYLES, text
+    from structdep_parser.drawing.terminal import LEGEND, STYLES, text
 
     console.print(title, style="bold")
     console.print(text(sentence.forms, arcs, right_to_left))
-    for kind, meaning in legend(arcs).items():
-        console.print(f"{kind}: {meaning}", style=STYLES[kind])
+    for kind in legend(arcs):
+        console.print(LEGEND[kind], style=STYLES[kind])
     console.print()

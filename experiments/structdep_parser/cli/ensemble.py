@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
     from structdep_parser.parsers.ensemble import Ensemble
     from structdep_parser.parsers.trained_model import models_in
     from structdep_parser.training.ensemble_run import evaluated, gains
-    from structdep_parser.training.run_treebank import treebank_of_run
+    from structdep_parser.training.run_treebank import options_of, other_files, treebank_of_run
 
     found = models_in(options.runs)
     if len(found) < 2:
@@ -86,9 +86,14 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
         treebank_of_run(model.config, Path(run), options.treebanks, options.ud_version) for run, model in found.items()
     ]
     first, *others = zip(models, treebanks, strict=True)
-    if other := next((name for name, own in others if own.checksum != first[1].checksum), None):
-        raise ValueError(f"{other} was trained on another treebank, or version of it, than {first[0]}")
-    splits = first[1].evaluated()
+    for name, own in others:
+        if own.checksum != first[1].checksum:
+            files = options_of(first[1])
+            raise ValueError(
+                f"{first[0]} was trained on {files}, but {name} on {other_files(own, files)}: train both with the same "
+                "files (and the same --held-out)"
+            )
+    splits = next((own for own in treebanks if own.test), first[1]).evaluated()
     ensemble = Ensemble.of(models, options.by, options.system, options.weights)
     lang = models[first[0]].config.lang
     folder = options.out or options.runs[0].parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"

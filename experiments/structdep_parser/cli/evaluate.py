@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("system", type=Path, metavar="SYSTEM.conllu")
     made.add_argument("gold", type=Path, metavar="GOLD.conllu")
     made.add_argument(
-        "--by", choices=("kind", "relation"), help="also print scores by kind of gold arc, or by gold relation"
+        "--by",
+        choices=("kind", "relation"),
+        help="also print scores by kind of gold arc, or by gold relation (with --json: words, uas and las of each)",
     )
     made.add_argument("--json", action="store_true", help="print the scores as JSON")
     return made
@@ -48,7 +50,11 @@ def main(arguments: Arguments = None) -> int:
     gold, system = read(options.gold), read(options.system)
     scores = shared_task_scores(gold, system)
     if options.json:
-        print(json.dumps({name: _values(score) for name, score in scores.items()}, indent=1))
+        found: dict[str, object] = {name: _values(score) for name, score in scores.items()}
+        if options.by:
+            own = groups(options, gold, system)
+            found[options.by] = {name: dict(zip(("words", "uas", "las"), row, strict=True)) for name, *row in own}
+        print(json.dumps(found, indent=1))
         return 0
     header = ("metric", "precision", "recall", "F1", "of aligned words")
     rows = [
@@ -57,9 +63,8 @@ def main(arguments: Arguments = None) -> int:
     ]
     plain().print(markdown(header, rows, numbers=True))
     if options.by:
-        plain().print(
-            "\n" + markdown(("gold arcs", "words", "UAS", "LAS"), groups(options, gold, system), numbers=True)
-        )
+        shares = [(name, str(words), shown(uas), shown(las)) for name, words, uas, las in groups(options, gold, system)]
+        plain().print("\n" + markdown(("gold arcs", "words", "UAS", "LAS"), shares, numbers=True))
     return 0
 
 
@@ -69,11 +74,11 @@ def _values(score: "Score") -> dict[str, float | None]:
 
 def groups(
     options: argparse.Namespace, gold: "Sequence[Sentence]", system: "Sequence[Sentence]"
-) -> list[tuple[str, str, str, str]]:
-    """Rows of groups of gold words."""
+) -> list[tuple[str, int, float, float]]:
+    """Groups of gold words: name, number of words, UAS and LAS in per cent."""
     from structdep_parser.evaluation.on_gold_words import on_gold_words
     from structdep_parser.evaluation.scores import by_relation, evaluate
 
     predictions = on_gold_words(gold, system)
     found = evaluate(gold, predictions).groups if options.by == "kind" else by_relation(gold, predictions)
-    return [(name, str(own.total), shown(100 * own.uas), shown(100 * own.las)) for name, own in found.items()]
+    return [(name, own.total, 100 * own.uas, 100 * own.las) for name, own in found.items()]

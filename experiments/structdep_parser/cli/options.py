@@ -1,11 +1,13 @@
 """Command-line options that several commands share, and refusals of options that have another name now."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 Arguments = Sequence[str] | None
 INTERRUPTED = 130
@@ -36,10 +38,22 @@ def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return decorate
 
 
+class Parser(argparse.ArgumentParser):
+    """A command line whose errors are one line, which names the option or the value that was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"(?:invalid choice: '|unrecognized arguments: )([^' =]+)", message)
+        choices = (str(value) for action in self._actions for value in action.choices or ())
+        known = [*self._option_string_actions, *choices]
+        close = get_close_matches(wrong[1], known, 1) if wrong else []
+        meant = f"; did you mean {close[0]}?" if close else ""
+        self.exit(2, f"{self.prog}: {message}{meant} ({self.prog} --help lists all options)\n")
+
+
 def argument_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
     """One whose help ends with a text that keeps its lines."""
     layout = argparse.RawDescriptionHelpFormatter
-    return argparse.ArgumentParser(prog=program, description=description, epilog=epilog, formatter_class=layout)
+    return Parser(prog=program, description=description, epilog=epilog, formatter_class=layout)
 
 
 def confirmed(told: str, instead: str) -> bool:

@@ -12,10 +12,12 @@ from structdep_parser.cli.options import Arguments, argument_parser, command
 
 EPILOG = """\
 MODEL is the folder of a finished run, or a copy of its folder model/. Several models, or a run with several --members,
-parse together: they find the tree with the highest sum of arc probabilities, averaged over the models. HEAD and DEPREL
-are replaced; DEPREL is root where HEAD is 0, and nowhere else. Comments, multiword tokens, empty nodes and all other
-columns are written back byte for byte, but a byte order mark is dropped, comments between words move up to the other
-comments, and one empty line ends each sentence. A wrong sentence is reported and left out; the exit status is then 1.
+parse together: they find the tree with the highest sum of arc probabilities, averaged over the models, and have neither
+--confidence nor --k-best. HEAD and DEPREL are replaced; DEPREL is root, or a subtype of it, exactly where HEAD is 0.
+--tags replaces UPOS, XPOS, FEATS and LEMMA; --confidence adds to MISC. Comments, multiword tokens, empty nodes and all
+other columns are written back byte for byte, but a byte order mark is dropped, comments between words move up to the
+other comments, and one empty line ends each sentence. A wrong sentence is reported and left out; the exit status is
+then 1.
 """
 DECODING = ("k_best", "constraints", "single_root", "decode", "beam", "tags", "treebank")
 
@@ -50,11 +52,21 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keep the heads of the input and the relations of these heads; predict heads and relations that are _",
     )
-    made.add_argument("--tags", action="store_true", help="also write predicted UPOS, XPOS, FEATS and LEMMA")
+    made.add_argument(
+        "--tags",
+        action="store_true",
+        help="also write predicted UPOS, XPOS, FEATS and LEMMA in place of those of the input",
+    )
     made.add_argument(
         "--confidence", action="store_true", help="write probabilities (ArcProb, DeprelProb, TreeProb) to MISC"
     )
-    made.add_argument("--k-best", type=int, default=1, metavar="K", help="the K best trees of each sentence")
+    made.add_argument(
+        "--k-best",
+        type=int,
+        default=1,
+        metavar="K",
+        help="write the K best trees of each sentence one after another; structdep evaluate refuses such a file",
+    )
     made.add_argument(
         "--single-root",
         action=argparse.BooleanOptionalAction,

@@ -75,7 +75,7 @@ def main(arguments: Arguments = None) -> int:
     except (OSError, ValueError, FloatingPointError) as error:
         return leave(failed("structdep train", error))
     except KeyboardInterrupt:
-        print("stopped; the same command resumes from the last evaluation", file=sys.stderr)
+        print("stopped; the same command resumes after the last finished epoch, if there is one", file=sys.stderr)
         return leave(INTERRUPTED)
 
 

@@ -159,14 +159,26 @@ def stream(
 def from_text(lines: Iterable[bytes], source: str, refuse: Refuse | None = None) -> Iterator[Sentence]:
     """A sentence for each line that has words, which U+0020 separates; errors and `refuse` as in `stream`.
 
+    A line of CoNLL-U raises ValueError also where `refuse` is given.
+
     Example:
         >>> [(sentence.forms, sentence.comments) for sentence in from_text([b"ik  im\\n", b"\\n"], "text")]
         [(('ik', 'im'), ('# text = ik im',))]
     """
     texts = enumerate(map(_decoded, _without_mark(lines)), start=1)
-    split = ((line, [word for word in text.removesuffix("\r").split(" ") if word]) for line, text in texts)
+    split = ((line, _words_of_text(text.removesuffix("\r"), source, line)) for line, text in texts)
     filled = enumerate(((line, words) for line, words in split if words), start=1)
     return _made((partial(_of_words, source, number, line, words) for number, (line, words) in filled), refuse)
+
+
+def _words_of_text(text: str, source: str, line: int) -> list[str]:
+    if CONLLU.match(text):
+        raise ValueError(f"{source}, line {line}: this is CoNLL-U, not text: leave --text out")
+    return [word for word in text.split(" ") if word]
+
+
+CONLLU = re.compile(r"# ?(sent_id|text) ?=|[0-9.-]+(\t[^\t]+){9}$")
+"""The beginning of a line that text with one sentence in each line does not have."""
 
 
 def _made(thunks: Iterable[Callable[[], Sentence]], refuse: Refuse | None) -> Iterator[Sentence]:

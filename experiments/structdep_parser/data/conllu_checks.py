@@ -107,13 +107,21 @@ def _column_problems(lines: Sequence[str]) -> Problems:
             continue
         columns = columns_of(line)
         if len(columns) != COLUMNS:
-            yield offset, f"{len(columns)} tab-separated columns, expected {COLUMNS} in {line!r}"
+            found = f"{len(columns)} tab-separated columns, expected {COLUMNS} in {line!r}"
+            yield offset, found + (_one_column(line) if len(columns) == 1 else "")
         elif "" in columns:
             yield offset, f"an empty column in {line!r}; write _ where there is no value"
         elif not any(pattern.fullmatch(columns[0]) for pattern in (WORD, RANGE, EMPTY)):
             yield offset, f"the ID is {columns[0]!r}, expected a number, a range like 3-4 or an empty node like 3.1"
         elif all(category(character) == "Zs" for character in columns[1]):
             yield offset, f"the FORM is {columns[1]!r}, expected more than spaces"
+
+
+def _one_column(line: str) -> str:
+    """What a line without TAB may be instead."""
+    if re.match(r"\d+ ", line):
+        return "; TAB separates columns, not spaces"
+    return "; structdep parse --text reads text with one sentence in each line"
 
 
 def words_of(lines: Sequence[str]) -> Words:

@@ -50,7 +50,10 @@ class Treebank:
         given = {"train": train, "dev": dev, "test": test}
         names, files = names_of(given), {split: paths_of(own) for split, own in given.items()}
         if missing := next((path for paths in files.values() for path in paths if not path.is_file()), None):
-            raise FileNotFoundError(f"there is no file {missing}")
+            is_folder = missing.is_dir()
+            raise FileNotFoundError(
+                f"{missing} is a folder, expected a file" if is_folder else f"there is no file {missing}"
+            )
         first = {split: paths[0] if paths else None for split, paths in files.items()}
         further = tuple((split, path) for split, paths in files.items() for path in paths[1:])
         lang = lang or joined_name(train)
@@ -68,7 +71,10 @@ class Treebank:
             ValueError: there are files of dev, or the text does not say which sentences.
         """
         if self.dev is not None:
-            raise ValueError(f"sentences are held out where there is no dev set, but {self.dev} is one: leave it out")
+            raise ValueError(
+                "--held-out and --folds keep sentences of --train for dev: leave out that option, or --dev "
+                f"{self.dev.name}"
+            )
         kept(held_out, 0)
         return replace(self, held_out=held_out)
 
@@ -195,5 +201,6 @@ def _none(lang: str, version: str | None, places: Iterable[Path], found: Iterabl
         "  --treebanks DIR            a folder that holds it, at any depth\n"
         f"  {VARIABLE}=DIR    the same as an environment variable\n"
         "  data/                      the same in the working directory\n"
-        "  structdep train --download fetches one from its public repository, into data/ (needs a network)"
+        "  structdep train --download fetches one from its public repository, into data/ (needs a network)\n"
+        "  structdep train --train FILE  trains on files of your own"
     )

@@ -10,6 +10,14 @@ from structdep_parser.drawing.direction import MARK, is_right_to_left
 from structdep_parser.text import visible
 
 STYLES = {"plain": "", "right": "green", "relation": "yellow", "wrong": "red", "missed": "blue"}
+LEGEND = {
+    "plain": "no colour: of one tree",
+    "right": "green: the head and the relation are right",
+    "relation": "yellow, as in obj (iobj): the head is right, and the gold relation is iobj",
+    "wrong": "red: the head is wrong",
+    "missed": "blue, as in gold 2 obl: the head is wrong; the gold head is word 2, the gold relation obl",
+}
+"""What colours and notes mean, of each kind of arc."""
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 LINES = dict(zip(range(16), " ╵╷│╴┘┐┤╶└┌├─┴┬┼", strict=True))
 """What is drawn where lines go in these directions."""

@@ -63,18 +63,25 @@ class Tokens:
         return cls("".join(characters), spans, tokens, words)
 
 
-def check_characters(gold: Tokens, system: Tokens) -> None:
-    """Raise ValueError where the files are not of the same text."""
-    if gold.characters == system.characters:
-        return
-    pairs = zip(gold.characters, system.characters, strict=False)
-    shorter = min(len(gold.characters), len(system.characters))
+def of_same_text(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[Tokens, Tokens]:
+    """The tokens of both files; ValueError if their texts differ."""
+    there, here = Tokens.of(gold), Tokens.of(system)
+    if there.characters == here.characters:
+        return there, here
+    pairs = zip(there.characters, here.characters, strict=False)
+    shorter = min(len(there.characters), len(here.characters))
     place = next((place for place, (one, other) in enumerate(pairs) if one != other), shorter)
-    there, here = (text[place : place + 20] for text in (gold.characters, system.characters))
     raise ValueError(
-        f"the files are not of the same text: behind {place} characters without spaces, the gold file goes on with "
-        f"{there!r}, the other with {here!r}"
+        f"the texts differ: the gold file has {_text_at(place, gold, there)}, the other file has "
+        f"{_text_at(place, system, here)}; does one file lack a sentence, or have several trees of one (--k-best)?"
     )
+
+
+def _text_at(place: int, sentences: Sequence[Sentence], tokens: Tokens) -> str:
+    """The characters from this place on, and their sentence."""
+    pairs = zip(sentences, tokens.sentences, strict=True)
+    sentence = next((sentence for sentence, (_, end) in pairs if place < end), None)
+    return f"{tokens.characters[place : place + 20]!r} in {sentence.where}" if sentence else "its end there"
 
 
 def align(gold: Sequence[Word], system: Sequence[Word]) -> list[tuple[int, int]]:

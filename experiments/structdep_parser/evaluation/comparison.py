@@ -111,7 +111,7 @@ def check_words(path: Path, sentences: Sequence[Sentence], gold_path: Path, gold
             pairs = enumerate(zip(found.forms, expected.forms, strict=False))
             place = next((place for place, (one, other) in pairs if one != other), min(len(found), len(expected)))
             came, wanted = _word(found, place), _word(expected, place)
-            raise ValueError(f"sentence {number} is not the same: {came}, but {wanted}")
+            raise ValueError(f"sentence {number} is not the same: {came}, but {wanted}; does one file lack a sentence?")
     if len(sentences) != len(gold):
         raise ValueError(
             f"{path} has {len(sentences)} sentences, but {gold_path} has {len(gold)}: "

@@ -6,7 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from structdep_parser.data.conllu import Sentence
-from structdep_parser.evaluation.alignment import Tokens, align, check_characters
+from structdep_parser.evaluation.alignment import align, of_same_text
 from structdep_parser.parsers.prediction import Predictions
 
 LOST = -1
@@ -22,8 +22,7 @@ def on_gold_words(gold: Sequence[Sentence], system: Sequence[Sentence]) -> Predi
     Raises:
         ValueError: the files are not of the same text.
     """
-    there, here = Tokens.of(gold), Tokens.of(system)
-    check_characters(there, here)
+    there, here = of_same_text(gold, system)
     pairs = align(there.words, here.words)
     gold_of = {other: one for one, other in pairs}
     starts, ends = _bounds(gold)

@@ -116,6 +116,8 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
     first = next(iter(gold))
     endings = sorted(path.stem.removeprefix(first) for path in folder.glob(f"{first}*.conllu"))
     if not endings:
-        raise FileNotFoundError(f"{folder} has no {first}.conllu: let structdep train train until its report")
+        raise FileNotFoundError(
+            f"{folder} has no {first}.conllu: the run is not finished; give its training command again"
+        )
     files = {split: getattr(found, split) or found.train for split in gold}
     return [write_page(folder, ending, gold, files) for ending in endings]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structdep_parser.data.conllu import Sentence
-from structdep_parser.evaluation.alignment import Span, Tokens, align, check_characters
+from structdep_parser.evaluation.alignment import Span, align, of_same_text
 from structdep_parser.evaluation.conll18 import CONTENT
 
 FUNCTIONAL = frozenset(("aux", "case", "cc", "clf", "cop", "det", "mark"))
@@ -114,8 +114,7 @@ def shared_task_scores(gold: Sequence[Sentence], system: Sequence[Sentence]) -> 
     Raises:
         ValueError: the files are not of the same text.
     """
-    there, here = Tokens.of(gold), Tokens.of(system)
-    check_characters(there, here)
+    there, here = of_same_text(gold, system)
     pairs = align(there.words, here.words)
     gold_columns, columns = Columns.of(gold), Columns.of(system)
     for one, other in pairs:

@@ -165,7 +165,19 @@ def _settled(folder: Path) -> Path:
             f"{folder} is a cross-validation: give the parser of a fold, such as {folds[0].parent}, or train one on "
             "all sentences by --held-out none"
         )
+    if not folder.is_dir():
+        raise FileNotFoundError(_no_folder(folder))
+    if runs := sorted(folder.glob(f"*/{FOLDER}")):
+        raise FileNotFoundError(f"{folder} holds runs: give one of them, such as {runs[0].parent}")
     raise FileNotFoundError(
         f"no model in {folder}: there is no {DESCRIPTION}, nor {FOLDER}/{DESCRIPTION}; a run has one when it is "
         "finished: give the command that made the run again"
     )
+
+
+def _no_folder(folder: Path) -> str:
+    """That a run is not there, and which runs are."""
+    if folder.exists():
+        return f"{folder} is a file, expected the folder of a run"
+    runs = ", ".join(sorted(path.parent.name for path in folder.parent.glob(f"*/{FOLDER}")))
+    return f"there is no folder {folder}" + (f"; {folder.parent} has {runs}" if runs else "")

@@ -31,11 +31,14 @@ from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
 from structdep_parser.training.devices import Devices, agreed
 from structdep_parser.training.loggers import Logger
 from structdep_parser.training.progress import Progress
-from structdep_parser.training.run_treebank import keep_files
+from structdep_parser.training.run_treebank import check_files, keep_files
 from structdep_parser.training.runs import Run
 from structdep_parser.training.step import State
 from structdep_parser.training.trainer import Epoch, Trainer, epochs
 from structdep_parser.training.warm_start import warm_started
+
+ALL_TREES = ("mst", "swap")
+"""How names of parsers begin whose class has all trees."""
 
 
 class Experiment:
@@ -58,6 +61,7 @@ class Experiment:
         layer_class(config.encoder_layer)  # a name that is wrong leaves no folder of this configuration
         if config.init_from and not Path(folder).is_dir():
             TrainedModel.load(Path(config.init_from))
+        check_files(treebank, Path(folder))
         self.run = Run(folder, config)
         keep_files(treebank, self.run.folder)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
@@ -77,7 +81,8 @@ class Experiment:
     def _trees(self) -> list[np.ndarray]:
         trees = self.run.trees()
         if trees is None:
-            self.console.print("finding the nearest trees of the parser's class")
+            if not self.config.parser.startswith(ALL_TREES):
+                self.console.print("finding the nearest trees of the parser's class")
             trees = self.parser.trees(self.corpus.splits["train"], self.corpus.vocabulary)
             self.run.keep_trees(trees)
         return trees
@@ -101,6 +106,10 @@ class Experiment:
         done, first = self.run.last(self.trainer.start())
         agreed((done, first))
         before = self.run.log()[-1]["minutes"] if done else 0.0
+        if done == self.config.epochs:
+            self.console.print("the run is finished already: its report follows")
+        elif done:
+            self.console.print(f"resuming after epoch {done} of {self.config.epochs}")
         with Progress(self.console, done + 1, self.config.epochs, before) as progress:
             for epoch, state, result in epochs(self.trainer, first, done, progress.show):
                 spent = progress.minutes

@@ -1,7 +1,7 @@
 """The treebank of a run that was trained before."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,10 @@ from structdep_parser.choices import SPLITS
 from structdep_parser.config import Config
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.held_out import TENTH
+from structdep_parser.data.named_files import paths_of
 from structdep_parser.data.treebank import Treebank, find_treebank
 from structdep_parser.files import write_whole
+from structdep_parser.training.runs import ELSEWHERE
 
 FILES = "treebank.json"
 """Where a run keeps the paths of its files, if they were given one by one."""
@@ -22,6 +24,39 @@ def keep_files(treebank: Treebank, folder: Path) -> None:
     if not treebank.is_named:
         files = {split: _with_paths(treebank.files(split), lambda path: str(path.resolve())) for split in SPLITS}
         write_whole(folder / FILES, json.dumps(files | {"held_out": treebank.held_out}, indent=1) + "\n")
+
+
+def check_files(treebank: Treebank, folder: Path) -> None:
+    """Raise ValueError if the run in a folder has other files."""
+    path = folder / "config.json"
+    earlier = Config.read(path).treebank if path.is_file() else ""
+    if earlier in ("", treebank.checksum):
+        return
+    if (folder / FILES).is_file():
+        kept = json.loads((folder / FILES).read_text(encoding="utf-8"))
+        files = {split: paths_of(_with_paths(kept[split], Path)) for split in SPLITS}
+        earlier = _options(files, kept.get("held_out", TENTH))
+    raise ValueError(
+        f"{folder} holds a run on {earlier}, but this command has {other_files(treebank, earlier)}: {ELSEWHERE}"
+    )
+
+
+def other_files(treebank: Treebank, earlier: str) -> str:
+    """The files of a treebank as options of structdep train, where others were `earlier`."""
+    found = options_of(treebank)
+    return found if found != earlier else "files of the same names with other content"
+
+
+def options_of(treebank: Treebank) -> str:
+    """The files of a treebank as options of structdep train."""
+    return _options({split: treebank.paths(split) for split in ("train", "dev")}, treebank.held_out)
+
+
+def _options(files: Mapping[str, Sequence[Path]], held_out: str) -> str:
+    named = " ".join(
+        " ".join((f"--{split}", *(path.name for path in files[split]))) for split in ("train", "dev") if files[split]
+    )
+    return named if files["dev"] else f"{named} --held-out {held_out}"
 
 
 def _with_paths(files: Any, change: Callable[[Any], Any]) -> Any:

@@ -167,11 +167,12 @@ def write_config(folder: Path, config: Config) -> None:
     if not path.is_file():
         return config.write(path)
     try:
-        differences = config.differences(Config.read(path))
+        changes = config.changes(Config.read(path))
     except ValueError as error:
-        differences = [str(error)]
-    if differences:
-        raise ValueError(
-            f"{folder} holds a run of another configuration ({'; '.join(differences)}): "
-            "write --name to use another folder, or delete this one"
-        )
+        raise ValueError(f"{error}: {ELSEWHERE}") from None
+    if changes:
+        here, there = (", ".join(f"{name}={values[place]}" for name, values in changes.items()) for place in range(2))
+        raise ValueError(f"{folder} holds a run with {there}, but this command has {here}: {ELSEWHERE}")
+
+
+ELSEWHERE = "write --name to use another folder, or delete this one"
