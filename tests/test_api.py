@@ -128,6 +128,8 @@ def test_files_of_any_name_train_a_parser(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "dev.conllu").read_bytes().count(b"# sent_id") == 5
     again = sp.train(train, folder=tmp_path / "run", config=replace(TINY, epochs=1))
     assert [p.relations for p in again.parse(WORDS)] == [p.relations for p in parser.parse(WORDS)]
+    with pytest.raises(FileNotFoundError, match="is a folder, expected a file"):
+        Treebank.of_files([tmp_path])
     with pytest.raises(FileNotFoundError, match="there is no file"):
         sp.train(tmp_path / "gone.conllu", folder=tmp_path / "other")
 

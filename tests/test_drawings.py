@@ -234,6 +234,8 @@ def test_sentences_are_chosen_and_printed(
     assert printed.count("gold 4 nsubj") == 1 and printed.count("red: the head is wrong") == 1
     assert draw.main([*command, "--svg", str(tmp_path / "svg")]) == 0
     assert "4 drawings" in capsys.readouterr().out
+    assert draw.main([*command[:3], "--sentences", "1", "--svg", str(tmp_path / "one")]) == 0
+    assert "1 drawing in" in capsys.readouterr().out
     drawn = {file.name: file.read_text(encoding="utf-8") for file in (tmp_path / "svg").iterdir()}
     assert sorted(drawn) == [f"dev-{number}.svg" for number in (1, 3, 4, 7)]
     assert COLORS["missed"] in drawn["dev-1.svg"] and COLORS["missed"] not in drawn["dev-7.svg"]
