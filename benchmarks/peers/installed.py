@@ -59,6 +59,7 @@ def machine() -> dict[str, Any]:
         "device": jax.devices()[0].device_kind if jax.default_backend() != "cpu" else processor(),
         "instruction set": library.instruction_set() if jax.default_backend() == "cpu" else "",
         "cores": f"{len(cores())} of {os.cpu_count()}",
+        "times of trees": "processor time" if is_on_one_core() else "wall-clock time",
         "Python": platform.python_version(),
     }
     for name in ("structdep", "jax", "torch"):
@@ -73,6 +74,11 @@ def cores() -> list[int]:
     """Those that this process may use, all where the system does not restrict processes."""
     allowed = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
     return sorted(allowed(0))
+
+
+def is_on_one_core() -> bool:
+    """Then processor times are what a call takes, and other processes on the core do not lengthen them."""
+    return len(cores()) == 1 and jax.default_backend() == "cpu"
 
 
 def processor() -> str:

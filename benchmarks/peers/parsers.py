@@ -8,10 +8,10 @@ and the first parsing, and loads them later.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -122,13 +122,19 @@ def _arcs(sentence: Sentence) -> list[tuple[int, str]]:
 
 
 def seconds(command: Command, folder: Path, core: int) -> float:
-    """Of one process, with caches in this folder. RuntimeError where it fails."""
+    """Processor time of one process, with caches in this folder. RuntimeError where it fails."""
     own = {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'experiments'}"}
     pin = ["taskset", "--cpu-list", str(core)]
-    start = time.perf_counter()
+    start = processor_time()
     done = subprocess.run(
         [*pin, sys.executable, *command], env=os.environ | THREADS | own, capture_output=True, text=True
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout[-1000:]}\n{done.stderr[-2000:]}")
-    return time.perf_counter() - start
+    return processor_time() - start
+
+
+def processor_time() -> float:
+    """Of all processes that this one has started and that have ended, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks.peers import decoders, jax_libraries, parser_programs, parsers, torch_libraries
-from benchmarks.peers.installed import taking_part
+from benchmarks.peers.installed import is_on_one_core, taking_part
 from benchmarks.peers.jax_libraries import ALL_TREES, EISNER, MH4, SIBLINGS, SINGLE_ROOT
 from benchmarks.peers.rows import OURS, Step
 from benchmarks.peers.turns import BEST_TREE, LOG_PARTITION, MARGINALS, Library, Measure, Query, step
@@ -50,7 +51,7 @@ def steps(
         OURS: jax_libraries.structdep,
         **{name: library for name, library in LIBRARIES.items() if name in installed},
     }
-    how = Measure(options.rounds, options.seconds)
+    how = Measure(options.rounds, options.seconds, time.process_time if is_on_one_core() else time.perf_counter)
     return [step(part, Query(system, name), libraries, *size, how) for size in sizes for name in names]
 
 
