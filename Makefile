@@ -1,4 +1,5 @@
-# make demo | test | check | test-all | sanitize | bench | docs | engine | lint | types | format. All in .venv, which the first makes.
+# make demo | test | check | test-all | sanitize | bench | peers | docs | engine | lint | types | format.
+# All in .venv, which the first makes; peers in build/peers, too.
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 BIN := $(VENV)/bin
@@ -10,7 +11,7 @@ PYTHON = $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	&& command -v $$python && break; done)
 NO_PYTHON := no python3 from 3.11 to 3.13 on the PATH: install one, or name it, as in make test PYTHON=/path/to/python3
 
-.PHONY: demo test check test-all sanitize bench docs engine lint types format clean
+.PHONY: demo test check test-all sanitize bench peers docs engine lint types format clean
 
 # The instruction sets of the compiled CPU engine: native (the best one of this machine) or all.
 SETS = native
@@ -53,6 +54,38 @@ $(ENGINE): CMakeLists.txt $(wildcard $(CPU)/*.cc $(CPU)/*.h) $(INSTALLED)
 
 bench: $(ENGINE)
 	$(BIN)/python -m benchmarks
+
+# Other libraries beside structdep, measured in an environment of their own; writes $(OUT).md. An interrupted run continues when
+# the same command is given again. OPTIONS are those of python -m benchmarks.peers: make peers OPTIONS='--only charts'.
+# pip takes torch for CUDA, some GB. For the build without CUDA, set PIP_EXTRA_INDEX_URL to PyTorch's index of CPU wheels, which
+# the page on installing PyTorch names. Two libraries are not on PyPI: clone them from GitHub and name the checkouts,
+# SYNJAX=../synjax (google-deepmind/synjax) and ACL18=../mh4-parser-acl18 (tzshi/mh4-parser-acl18, compiled in place).
+PEERS = build/peers
+OUT = $(PEERS)/peers
+CHECKOUTS = $(if $(SYNJAX),$(PEERS)/.synjax) $(if $(ACL18),$(PEERS)/.acl18)
+PEERS_PIP = $(PEERS)/bin/python -m pip install --quiet -c constraints.txt -c constraints-peers.txt
+
+peers: $(PEERS)/.installed $(CHECKOUTS) $(ENGINE)
+	$(PEERS)/bin/python -m benchmarks.peers --out $(OUT) $(OPTIONS)
+
+$(PEERS)/.installed: $(INSTALLED) constraints-peers.txt
+	$(BIN)/python -m venv --clear $(PEERS)
+	$(PEERS_PIP) jaxlib scikit-build-core setuptools
+	$(PEERS_PIP) --no-build-isolation -e '.[peers]' -C wheel.cmake=false -C editable.mode=inplace
+	touch $@
+
+$(PEERS)/.synjax: $(PEERS)/.installed
+	$(PEERS_PIP) $(SYNJAX)
+	touch $@
+
+NUMPY_HEADERS = $(shell $(PEERS)/bin/python -c 'import numpy; print(numpy.get_include())')
+PACKAGES = $(shell $(PEERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+
+$(PEERS)/.acl18: $(PEERS)/.installed
+	$(PEERS_PIP) cython
+	CFLAGS="-O2 -I$(NUMPY_HEADERS)" $(PEERS)/bin/cythonize -i $(ACL18)/acl18/mh4.pyx
+	echo $(abspath $(ACL18)) > $(PACKAGES)/acl18.pth
+	touch $@
 
 # The site, in build/site; a broken link is an error.
 docs: $(VENV)/.docs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
@@ -98,22 +98,24 @@ def random_scores(system: sd.DeductionSystem, words: int, batch: int) -> Scores:
     return {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, shapes.items(), strict=True)}
 
 
-def seconds(program: Callable[[], Any]) -> float:
+def seconds(program: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
     """That one call takes, until its results are there; after another one, as other programs had the caches."""
     jax.block_until_ready(program())
-    start = time.perf_counter()
+    start = clock()
     jax.block_until_ready(program())
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def compiled(work: Callable[..., Any], scores: Any) -> tuple[Callable[[], Any], float]:
+def compiled(
+    work: Callable[..., Any], scores: Any, options: Mapping[str, Any] | None = None
+) -> tuple[Callable[[], Any], float]:
     """The program for these scores `[batch, ..]`, and its temporary memory in MB: XLA's and that of charts in C++.
 
-    The batch is shared by as many devices as can have equal parts of it.
+    The batch is shared by as many devices as can have equal parts of it. `options` of XLA are added to structdep's.
     """
     devices = math.gcd(len(jax.tree.leaves(scores)[0]), jax.device_count())
     mesh = jax.make_mesh((devices,), ("batch",), (AxisType.Auto,))
-    program: Any = jax.jit(on_devices(work, mesh)).lower(scores).compile(compiler_options())
+    program: Any = jax.jit(on_devices(work, mesh)).lower(scores).compile(compiler_options() | dict(options or {}))
     ((placement,), _) = program.input_shardings
     run = partial(program, jax.device_put(scores, placement))
     _memory_of_charts()

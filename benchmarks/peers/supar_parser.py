@@ -1,4 +1,4 @@
-"""SuPar's biaffine parser as a program of its own: `python benchmarks/supar_parser.py train | parse ...`.
+"""SuPar's biaffine parser as a program of its own: `python benchmarks/peers/supar_parser.py train | parse ...`.
 
 Of the size of ours: about 2.5 million parameters, two BiLSTM layers of 384, words and characters, batches of 250 words.
 """
