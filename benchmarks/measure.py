@@ -17,6 +17,7 @@ from jax.sharding import AxisType
 import structdep as sd
 from structdep._engines.cpu import library
 from structdep.batching import compiler_options, on_devices
+from structdep.trees.classes import System
 
 SYSTEMS = {
     "eisner": sd.charts.eisner(),
@@ -93,9 +94,14 @@ class Measured:
 
 def random_scores(system: sd.DeductionSystem, words: int, batch: int) -> Scores:
     """Of all names that the system declares."""
-    shapes = {name: (batch, *[words + 1 + score.sentinel] * arity) for name, (score, arity) in system.declared.items()}
+    shapes = shapes_of(system, words, batch)
     keys = jax.random.split(jax.random.key(0), len(shapes))
     return {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, shapes.items(), strict=True)}
+
+
+def shapes_of(system: System, words: int, batch: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of all tables of scores that the system declares."""
+    return {name: (batch, *[words + 1 + score.sentinel] * arity) for name, (score, arity) in system.declared.items()}
 
 
 def seconds(program: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
