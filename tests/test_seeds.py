@@ -83,7 +83,7 @@ def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_pat
 
 def test_another_configuration_is_refused(treebank: Treebank, tmp_path: Path, command: list[str]) -> None:
     EnsembleRun(CONFIG, treebank, tmp_path / "run", command)
-    with pytest.raises(ValueError, match="members: 3, not 2"):
+    with pytest.raises(ValueError, match="a run with members=2, but this command has members=3"):
         EnsembleRun(replace(CONFIG, members=3), treebank, tmp_path / "run", command)
     with pytest.raises(ValueError, match="--seed 0 with --members 2: write a seed of 1 or more"):
         EnsembleRun(replace(CONFIG, seed=0), treebank, tmp_path / "none", command)
