@@ -27,7 +27,8 @@ class DeductionSystem:
         goal: the item whose value is asked for: `I[0, n]`, or `I[0, n + 1]`.
         scores: the tables that rules mention, `arc` among them.
         unambiguous: whether every tree has exactly one derivation.
-        trees: the name of the class of its trees. Systems that name one class have the same trees.
+        trees: the name of the class of its trees. Systems that name one class have the same trees. Each derivation then
+            has one arc to each word.
         for_best: a system with the same trees and fewer rules, which may derive trees several times. It finds the best
             tree where arcs alone have scores.
 
@@ -94,6 +95,11 @@ class DeductionSystem:
     def tables(self) -> dict[str, tuple[Score, int]]:
         """`declared`, and `NODE`."""
         return {**self.declared, NODE.name: (replace(NODE, sentinel=bool(self.last)), 1)}
+
+    @property
+    def derives_each_tree_once(self) -> bool:
+        """Whether each derivation is another tree, with one arc to each word, as `unambiguous` and `trees` declare."""
+        return self.unambiguous and bool(self.trees)
 
     @property
     def last(self) -> int:

@@ -61,12 +61,11 @@ struct Batch {
   // where it takes long to find them.
   bool has_reals() const {
     const auto is_large = [](const Item& item) { return item.positions == 3; };
-    return adds && program.unambiguous && program.scores.size() == 1 && program.scores[0].arcs &&
-           std::any_of(program.items.begin(), program.items.end(), is_large);
+    return has_one_arc_a_word() && program.scores.size() == 1 && std::any_of(program.items.begin(), program.items.end(), is_large);
   }
   // Whether each tree has one arc to each word, so that the same number may be taken off the scores of all arcs to a word.
   bool has_one_arc_a_word() const {
-    return adds && program.unambiguous && std::any_of(program.scores.begin(), program.scores.end(), [](const Score& score) { return score.arcs; });
+    return adds && program.each_tree_once && std::any_of(program.scores.begin(), program.scores.end(), [](const Score& score) { return score.arcs; });
   }
   T unit() const { return adds ? T(1.4426950408889634) : T(1); }  // of scores in charts, whose logarithms have base 2
   size_t nodes() const { return words + 1 + program.last; }

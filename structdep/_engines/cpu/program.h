@@ -69,7 +69,7 @@ struct Table {
 
 struct Program {
   int last;          // how far the last node is behind the last word
-  bool unambiguous;  // whether each tree has one derivation
+  bool each_tree_once;  // whether each derivation is another tree, with one arc to each word
   std::vector<Score> scores;
   std::vector<Table> tables;
   std::vector<Item> items;

@@ -121,7 +121,7 @@ class Encoder:
         scores = [(name, *declared[name]) for name in self.names]
         return [
             self.plan.system.last,
-            int(self.plan.system.unambiguous),
+            int(self.plan.system.derives_each_tree_once),
             *listed([arity, int(score.sentinel), int(name == "arc")] for name, score, arity in scores),
             *listed(tables),
             *listed(self.item(symbol) for symbol in self.items),

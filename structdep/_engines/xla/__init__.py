@@ -58,20 +58,18 @@ def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
     tables, lengths = arguments.tables, arguments.lengths
     if is_of_numbers(request.semiring):
         tables = masked(request.system, tables, lengths)
-    is_relative = (
-        isinstance(request.semiring, LogSum)
-        and request.query is not Query.VALUE
-        and _has_one_arc_a_word(request.system)
-    )
+    is_relative = _sums_trees(request) and request.query is not Query.VALUE
     best, tables = without_best_arcs(tables) if is_relative else (0, tables)
     value, counts = run(request.system, request, arguments._replace(tables=tables), fill)
     value = value + best if is_relative else value
     return heads_of(request.system, request.semiring, value, counts, lengths) if request.heads else (value, counts)
 
 
-def _has_one_arc_a_word(system: System) -> bool:
-    """Whether the rules derive trees, in which each word has one head. Spanning trees have scores of their own."""
-    return isinstance(system, DeductionSystem) and system.unambiguous
+def _sums_trees(request: Request) -> bool:
+    """Whether a chart sums trees, in which each word has one arc. Spanning trees have scores of their own."""
+    system = request.system
+    is_chart = isinstance(system, DeductionSystem) and system.derives_each_tree_once
+    return is_chart and isinstance(request.semiring, LogSum)
 
 
 def heads_of(system: System, semiring: Semiring, value: Any, counts: dict[str, Any], lengths: jax.Array) -> jax.Array:
