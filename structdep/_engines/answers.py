@@ -23,7 +23,7 @@ def answer_types(request: Request, tree: Any, *types: jax.ShapeDtypeStruct) -> A
     Where values are no numbers, they are those that XLA's program returns.
     """
     arguments: Arguments = jax.tree.unflatten(tree, types)
-    if root_counting.is_of_numbers(request):
+    if root_counting.of_numbers(request):
         of_one = arguments._replace(tables={name: table[0] for name, table in arguments.tables.items()})
         value, counts = number_types(request, of_one)
         return (value, value), {name: (table, table) for name, table in counts.items()}

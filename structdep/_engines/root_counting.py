@@ -23,22 +23,17 @@ ROOT_ARC = Score("arc.root")
 """The table of arcs from the root; `arc` has the others."""
 
 
-def is_of_numbers(request: Request) -> bool:
-    """Whether a request in `SingleRoot` is one of numbers to `counted` items."""
+def of_numbers(request: Request) -> Request | None:
+    """A request in `SingleRoot` as one for numbers, of `counted` items; None if it cannot be written so."""
     if not isinstance(request.semiring, SingleRoot) or not isinstance(request.system, DeductionSystem):
-        return False
+        return None
     base = instance(request.semiring.base)
     queries = {Query.VALUE} if isinstance(base, MaxPlus) else {Query.VALUE, Query.EXPECTED_COUNTS}
-    is_known = isinstance(base, MaxPlus | LogSum) and request.query in queries
-    return is_known and counted(request.system) is not None
-
-
-def of_numbers(request: Request) -> Request:
-    """The same request with numbers for values."""
-    assert isinstance(request.system, DeductionSystem) and isinstance(request.semiring, SingleRoot)
-    system, names = counted(request.system), tuple(sorted({*request.scores, ROOT_ARC.name}))
-    assert system is not None
-    return replace(request, system=system, semiring=instance(request.semiring.base), scores=names)
+    if not isinstance(base, MaxPlus | LogSum) or request.query not in queries:
+        return None
+    if (system := counted(request.system)) is None:
+        return None
+    return replace(request, system=system, semiring=base, scores=tuple(sorted({*request.scores, ROOT_ARC.name})))
 
 
 def arguments_of_numbers(arguments: Arguments) -> Arguments:
@@ -66,8 +61,8 @@ def counted(system: DeductionSystem) -> DeductionSystem | None:
     mentioned = {atom.symbol for rule in rules for atom in rule.scores}
     if not mentioned.issuperset(scores) or all(rule.conclusion.symbol != goal.symbol for rule in rules):
         return None
-    # Not declared unambiguous: engines may then take for granted that `arc` has an arc to each word.
-    return DeductionSystem(f"{system.name} with one root", axioms, tuple(rules), goal, scores)
+    # It names no class of trees: `arc` alone has no arc to the word that depends on the root.
+    return DeductionSystem(f"{system.name} with one root", axioms, tuple(rules), goal, scores, system.unambiguous)
 
 
 def _derivable(axioms: tuple[Atom, ...], rules: list[Rule]) -> list[Rule]:
@@ -83,7 +78,7 @@ def _derivable(axioms: tuple[Atom, ...], rules: list[Rule]) -> list[Rule]:
 
 
 def _graded(atom: Atom, roots: int) -> Atom:
-    """An item with so many root arcs in it, or the score of an arc that is one."""
+    """The item that contains this number of root arcs; or the score of an arc, from `ROOT_ARC` if the number is 1."""
     symbol = atom.symbol
     if isinstance(symbol, Item):
         state_class = symbol.state_class and f"{symbol.state_class}/{roots}"
@@ -109,7 +104,7 @@ def _counted(rule: Rule) -> list[Rule]:
 
 
 def _scores(factors: tuple[Atom, ...], roots: int, rule: Rule) -> list[tuple[Atom, ...]]:
-    """The scores of an alternative, with so many root arcs among them: one way for each arc that can be one."""
+    """The scores of an alternative with this number of root arcs: if it is 1, each arc in turn is the root arc."""
     scores = tuple(atom for atom in factors if not atom.is_item)
     if not roots:
         return [scores]

@@ -38,8 +38,7 @@ class Engine:
     name = "cpu"
 
     def refuses(self, request: Request, platform: str) -> str:
-        if root_counting.is_of_numbers(request):
-            request = root_counting.of_numbers(request)
+        request = root_counting.of_numbers(request) or request
         semiring = type(request.semiring)
         if platform != "cpu":
             return "only for CPUs"
@@ -57,10 +56,9 @@ class Engine:
         return why
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
-        if root_counting.is_of_numbers(request):
+        if counting := root_counting.of_numbers(request):
             given = root_counting.arguments_of_numbers(arguments)
-            found = cast(Numbers, self.run(root_counting.of_numbers(request), given, platform))
-            return root_counting.answer_in_pairs(*found)
+            return root_counting.answer_in_pairs(*cast(Numbers, self.run(counting, given, platform)))
         tables, lengths, cotangent, seeds = arguments
         names = request.scores
         of_value, of_counts = number_types(request, arguments)
