@@ -35,12 +35,16 @@ struct ArcScaling {
   // The same, and what real numbers take off, in this unit.
   ArcScaling(const T* scores, int all, int last, int nodes, T unit) : ArcScaling(scores, all, last, nodes) {
     constexpr T kCompatible = 3;
-    std::vector<T> sum(best.size()), mean(best.size());
+    std::vector<T> row(best.size(), -kInf<T>), sum(best.size()), mean(best.size());
     taken.resize(best.size());
-    for_each_vector(scores, all, last, [&](int n, Vec<T> score) {
-      const Vec<T> relative = (score - load(&best[n])) * unit, power = exp2(relative);
-      add(&sum[n], power), add(&mean[n], where<T>(power > 0, power * relative));
-    });
+    for (int head = 0; head <= last; ++head) {
+      std::copy_n(scores + static_cast<ptrdiff_t>(head) * all, last + 1, row.data());
+      row[head] = -kInf<T>;
+      for (int n = 0; n <= last; n += kLanes) {
+        const Vec<T> relative = (load(&row[n]) - load(&best[n])) * unit, power = exp2(relative);
+        add(&sum[n], power), add(&mean[n], where<T>(power > 0, power * relative));
+      }
+    }
     for (int n = 1; n <= last; ++n) {
       if (sum[n] == 0) continue;
       const T whole = std::log2(sum[n]), entropy = whole - mean[n] / sum[n], rest = std::max(T{0}, entropy - kCompatible);
@@ -51,17 +55,6 @@ struct ArcScaling {
  private:
   static void raise(T* to, const T* from, int size) {
     for (int n = 0; n < size; ++n) to[n] = from[n] > to[n] ? from[n] : to[n];
-  }
-
-  // Calls visit(dependent, scores) for vectors of arcs, those from a node to itself without a score.
-  template <typename Visit>
-  void for_each_vector(const T* scores, int all, int last, Visit visit) {
-    std::vector<T> row(best.size(), -kInf<T>);
-    for (int head = 0; head <= last; ++head) {
-      std::copy_n(scores + static_cast<ptrdiff_t>(head) * all, last + 1, row.data());
-      row[head] = -kInf<T>;
-      for (int n = 0; n <= last; n += kLanes) visit(n, load(&row[n]));
-    }
   }
 };
 
