@@ -137,11 +137,11 @@ def compare(system: DeductionSystem, tables: Tables, lengths: Any, wanted: list[
         check_derivation({name: use[row] for name, use in drawn.items()}, one, None)
 
 
-def check_one_root(system: DeductionSystem, seed: int) -> None:
+def check_one_root(system: DeductionSystem, dtype: Any, seed: int) -> None:
     """Values, expected counts and the best score in `SingleRoot`, in sentences whose derivations can be listed."""
     tables = random_tables(system, seed)
     lengths = np.array(LENGTHS, np.int32)
-    given = {name: jnp.asarray(table, np.float32) for name, table in tables.items()}
+    given = {name: jnp.asarray(table, dtype) for name, table in tables.items()}
     value = sd.inside(system, given, lengths, sd.SingleRoot(sd.LogSum))
     best = sd.inside(system, given, lengths, sd.SingleRoot(sd.MaxPlus))
     counts = sd.marginals(system, given, lengths, semiring=sd.SingleRoot(sd.LogSum))

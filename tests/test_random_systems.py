@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ def blocks(fast: int, slow: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("number", numbers)
 
 
-def check_block(number: int, size: int) -> None:
+def check_block(number: int, size: int, check: Callable[[DeductionSystem, Any, int], None] = check) -> None:
     """Systems of one seed; in double precision for every other one."""
 
     @seed(number)
@@ -65,19 +68,5 @@ def test_by_kernels_for_gpus(number: int) -> None:
 @blocks(1, 20)
 def test_one_root_by_the_engine_for_cpus(number: int) -> None:
     """Sums over the listed derivations that use one arc from the root."""
-
-    @seed(number)
-    @settings(
-        max_examples=BLOCK // 2,
-        derandomize=False,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(systems())
-    def each(system: DeductionSystem) -> None:
-        check_one_root(system, number)
-
     with sd.use_engine("cpu"):
-        each()
-    jax.clear_caches()  # type: ignore[no-untyped-call]
+        check_block(number, BLOCK // 2, check_one_root)
