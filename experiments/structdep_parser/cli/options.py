@@ -38,7 +38,7 @@ def command(program: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return decorate
 
 
-class Parser(argparse.ArgumentParser):
+class CommandLine(argparse.ArgumentParser):
     """A command line whose errors are one line, which names the option or the value that was probably meant."""
 
     def error(self, message: str) -> NoReturn:
@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 def argument_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
     """One whose help ends with a text that keeps its lines."""
     layout = argparse.RawDescriptionHelpFormatter
-    return Parser(prog=program, description=description, epilog=epilog, formatter_class=layout)
+    return CommandLine(prog=program, description=description, epilog=epilog, formatter_class=layout)
 
 
 def confirmed(told: str, instead: str) -> bool:

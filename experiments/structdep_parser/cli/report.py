@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from structdep_parser.cli.options import Arguments, Parser, add_treebank_options, command
+from structdep_parser.cli.options import Arguments, CommandLine, add_treebank_options, command
 
 
 @command("structdep report")
 def main(arguments: Arguments = None) -> int:
-    made = Parser(prog="structdep report", description="Write report.html of finished runs again.")
+    made = CommandLine(prog="structdep report", description="Write report.html of finished runs again.")
     made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
     add_treebank_options(made)
     options = made.parse_args(arguments)

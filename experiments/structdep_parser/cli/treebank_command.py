@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structdep_parser.choices import SPLITS, TREEBANKS_VARIABLE
-from structdep_parser.cli.options import Parser, add_treebank_options
+from structdep_parser.cli.options import CommandLine, add_treebank_options
 from structdep_parser.tables import Tables, as_csv, markdown, shown
 from structdep_parser.text import visible
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def command_line(program: str, description: str) -> argparse.ArgumentParser:
     """The options of such a command."""
     folder = Path("runs", program.split()[-1].removesuffix(".py").replace("_", "-"))
-    made = Parser(
+    made = CommandLine(
         prog=program,
         description=description,
         epilog=f"treebanks are searched in --treebanks DIR, else in ${TREEBANKS_VARIABLE}, else in data/",

@@ -9,6 +9,7 @@ from flax import nnx
 from structdep import chart_bytes, charts
 from structdep.batching import on_devices
 from structdep.deduction import DeductionSystem
+from structdep.spanning import SpanningTrees
 from structdep.trees.classes import System
 from structdep_parser.config import Config
 from structdep_parser.data.conllu import Heads, Sentence
@@ -37,7 +38,8 @@ class ChartParser:
         self.chart, self.tree_loss, self.one_root = chart, LOSSES[loss], one_root
         # A likelihood is that of trees.
         self.system = chart.once if loss == "nll" else chart.best
-        self.projective, self.growth = chart.arcs == charts.eisner(), chart.growth
+        self.projective, self.finds_all_trees = chart.arcs == charts.eisner(), isinstance(chart.arcs, SpanningTrees)
+        self.growth = chart.growth
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TableScorer:
         sizes = config.states, config.scorer_features, config.part_features

@@ -30,6 +30,8 @@ class Algorithm(Protocol):
     """How to score sentences, what to train for and by what loss, and how to find trees."""
 
     projective: bool
+    finds_all_trees: bool
+    """Whether its class is that of all trees."""
     learns_parts: bool
     """Whether it learns from trees of which some heads are known."""
     growth: float

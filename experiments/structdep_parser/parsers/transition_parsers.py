@@ -66,6 +66,7 @@ class TransitionParser:
         self.explores = name in DYNAMIC if oracle is None else oracle == "dynamic"
         self.oracle = (tr.dynamic_oracle if self.explores else tr.static_oracle)(self.system)
         self.projective, self.growth = self.system.trees == "projective", 2.0
+        self.finds_all_trees = CLASSES[self.system.trees] is all_trees
 
     def scorer(self, config: Config, *, rngs: nnx.Rngs) -> TransitionScorer:
         moves, hidden = len(self.system.transitions), config.scorer_features

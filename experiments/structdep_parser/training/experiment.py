@@ -37,9 +37,6 @@ from structdep_parser.training.step import State
 from structdep_parser.training.trainer import Epoch, Trainer, epochs
 from structdep_parser.training.warm_start import warm_started
 
-ALL_TREES = ("mst", "swap")
-"""How names of parsers begin whose class has all trees."""
-
 
 class Experiment:
     """A configuration on a treebank, with the folder of the run."""
@@ -81,7 +78,7 @@ class Experiment:
     def _trees(self) -> list[np.ndarray]:
         trees = self.run.trees()
         if trees is None:
-            if not self.config.parser.startswith(ALL_TREES):
+            if not self.parser.finds_all_trees:
                 self.console.print("finding the nearest trees of the parser's class")
             trees = self.parser.trees(self.corpus.splits["train"], self.corpus.vocabulary)
             self.run.keep_trees(trees)
