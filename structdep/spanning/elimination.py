@@ -5,8 +5,8 @@
 for v = n..1, where h and d are the nodes that are left, h ≠ d. The sum over all trees of the product of their arcs'
 weights is the product of the pivots. It is the elimination of a Laplacian's rows by Grassmann, Taksar and Heyman
 (1985), who never subtract: so it is as exact as its numbers, for weights of any size. And it holds wherever one can
-add, multiply and divide: with numbers and their logarithms it is the Matrix-Tree theorem, with maxima it contracts
-cycles as Chu, Liu and Edmonds do.
+add, multiply and divide: with sums it is the Matrix-Tree theorem, with maxima it contracts cycles as Chu, Liu and
+Edmonds do. Weights are kept as logarithms.
 """
 
 from __future__ import annotations
@@ -24,15 +24,11 @@ BLOCK = 64
 """Words that are eliminated before the array is cut down to those that are left."""
 
 
-class Semifield(NamedTuple):
-    """What can be added, multiplied and divided. `total` sums along an axis; x / zero is only asked of x = zero."""
+class Addition(NamedTuple):
+    """What stands for addition, of two logarithms and along an axis."""
 
-    zero: float
-    one: float
     plus: Callable[[jax.Array, jax.Array], jax.Array]
     total: Callable[[jax.Array, int], jax.Array]
-    times: Callable[[jax.Array, jax.Array], jax.Array]
-    divide: Callable[[jax.Array, jax.Array], jax.Array]
 
 
 def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -58,17 +54,16 @@ def _(primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array
     return value, a * tangents[0] + b * tangents[1]
 
 
-NUMBERS = Semifield(0.0, 1.0, jnp.add, jnp.sum, jnp.multiply, lambda a, b: a / jnp.where(b == 0, 1, b))
-LOGARITHMS = Semifield(-jnp.inf, 0.0, _log_add, LogSum().sum, jnp.add, _difference)
-MAXIMA = Semifield(-jnp.inf, 0.0, jnp.maximum, jnp.max, jnp.add, _difference)
+SUM = Addition(_log_add, LogSum().sum)
+MAXIMUM = Addition(jnp.maximum, jnp.max)
 
 
 class Eliminated(NamedTuple):
     """What is left of each word, for all sentences of a batch.
 
     Args:
-        weights: `[batch, n+1, n]`, each as it was when the later of its nodes went.
-        pivots: `[n, batch]`, one in padding.
+        weights: logarithms `[batch, n+1, n]`, each as it was when the later of its nodes went.
+        pivots: logarithms `[n, batch]`, 0 in padding.
         rooted: bool `[n, batch]`, whether a word's head may be the root: with a single root, only from the step on
             at which a word has no head left but the root.
         notes: what `note` said of each step, `[n, ..]`.
@@ -79,11 +74,11 @@ class Eliminated(NamedTuple):
     rooted: jax.Array
     notes: Any
 
-    def exists(self, field: Semifield) -> jax.Array:
+    def exists(self) -> jax.Array:
         """Whether there is a tree, bool `[batch]`."""
-        return self.rooted[0] & (self.pivots != field.zero).all(0)
+        return self.rooted[0] & (self.pivots != -jnp.inf).all(0)
 
-    def heads_of_leaves(self, field: Semifield) -> jax.Array:
+    def heads_of_leaves(self) -> jax.Array:
         """The weights with which a word without dependents among those before it chooses its head: `[batch, n+1, n]`.
 
         When the word comes back, the nodes before it are a tree already.
@@ -91,16 +86,16 @@ class Eliminated(NamedTuple):
         nodes = jnp.arange(self.weights.shape[1])
         is_before = nodes[:, None] < nodes[1:]
         is_allowed = (nodes[:, None] > 0) | self.rooted.T[:, None]
-        return jnp.where(is_before & is_allowed, self.weights, field.zero)
+        return jnp.where(is_before & is_allowed, self.weights, -jnp.inf)
 
 
 Note = Callable[[jax.Array, jax.Array], Any]
 
 
 def eliminate(
-    field: Semifield, weights: jax.Array, lengths: jax.Array, single_root: bool, note: Note | None = None
+    addition: Addition, weights: jax.Array, lengths: jax.Array, single_root: bool, note: Note | None = None
 ) -> Eliminated:
-    """Eliminates all words of `weights`, `[batch, n+1, n]`, zero where an arc is forbidden or leads to no word.
+    """Eliminates all words of `weights`, logarithms `[batch, n+1, n]`, -inf where an arc is forbidden or in padding.
 
     With a `single_root`, root arcs weigh infinitely less than all others: they count in a pivot where nothing else
     does. `note(detour, total)` looks at the weights through a word, and at all weights afterwards.
@@ -111,7 +106,7 @@ def eliminate(
     for end in range(words, 0, -BLOCK):
         start = max(end - BLOCK, 0)
         part, (pivots, after, notes) = _block(
-            field, weights[:, : end + 1, :end], rooted, lengths, start, single_root, note
+            addition, weights[:, : end + 1, :end], rooted, lengths, start, single_root, note
         )
         weights = weights.at[:, : end + 1, :end].set(part)
         rooted = after[0]
@@ -126,7 +121,7 @@ def _widen(notes: jax.Array, words: int) -> jax.Array:
 
 
 def _block(
-    field: Semifield,
+    addition: Addition,
     weights: jax.Array,
     rooted: jax.Array,
     lengths: jax.Array,
@@ -139,21 +134,21 @@ def _block(
 
     def step(state: tuple[jax.Array, jax.Array], v: jax.Array) -> tuple[tuple[jax.Array, jax.Array], Any]:
         weights, rooted = state
-        into = jnp.where(heads < v, lax.dynamic_index_in_dim(weights, v - 1, 2, False), field.zero)
-        out = jnp.where(dependents < v, lax.dynamic_index_in_dim(weights, v, 1, False), field.zero)
+        into = jnp.where(heads < v, lax.dynamic_index_in_dim(weights, v - 1, 2, False), -jnp.inf)
+        out = jnp.where(dependents < v, lax.dynamic_index_in_dim(weights, v, 1, False), -jnp.inf)
         is_word = v <= lengths
-        from_words = field.total(into[:, 1:], 1)
-        pivot = field.plus(from_words, into[:, 0])
+        from_words = addition.total(into[:, 1:], 1)
+        pivot = addition.plus(from_words, into[:, 0])
         if single_root:
-            closes = ~rooted & (from_words == field.zero) & is_word
+            closes = ~rooted & (from_words == -jnp.inf) & is_word
             rooted = rooted | closes
             pivot = jnp.where(rooted, pivot, from_words)
             is_gone = closes[:, None, None] & (heads == 0)[:, None] & (dependents < v)
-            weights = jnp.where(is_gone, field.zero, weights)
-        detour = field.times(field.divide(into, pivot[:, None])[:, :, None], out[:, None])
-        weights = field.plus(weights, detour)
+            weights = jnp.where(is_gone, -jnp.inf, weights)
+        detour = _difference(into, pivot[:, None])[:, :, None] + out[:, None]
+        weights = addition.plus(weights, detour)
         noted = None if note is None else note(detour, weights)
-        return (weights, rooted), (jnp.where(is_word, pivot, field.one), rooted, noted)
+        return (weights, rooted), (jnp.where(is_word, pivot, 0), rooted, noted)
 
     (weights, _), rows = lax.scan(step, (weights, rooted), jnp.arange(start + 1, len(dependents) + 1), reverse=True)
     return weights, rows

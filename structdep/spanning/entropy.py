@@ -13,7 +13,7 @@ from jax import lax
 from jax.scipy.special import entr
 
 from structdep.semirings import Entropies
-from structdep.spanning.elimination import LOGARITHMS, eliminate, share
+from structdep.spanning.elimination import SUM, eliminate, share
 from structdep.spanning.matrix_tree import without_best
 
 
@@ -23,9 +23,9 @@ def entropies(arcs: Entropies, lengths: jax.Array, single_root: bool) -> Entropi
     `arcs` are masked scores `[batch, n+1, n+1]`, and the entropies of the arcs' labels. Time and space O(n^3).
     """
     scores, best = without_best(arcs.log_partition, single_root)
-    found = eliminate(LOGARITHMS, scores, lengths, single_root, note=share)
-    exists = found.exists(LOGARITHMS)
-    choices = share(found.heads_of_leaves(LOGARITHMS), found.pivots.T[:, None])
+    found = eliminate(SUM, scores, lengths, single_root, note=share)
+    exists = found.exists()
+    choices = share(found.heads_of_leaves(), found.pivots.T[:, None])
 
     def step(of_arcs: jax.Array, row: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
         word, choice, detour = row

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.spanning.elimination import MAXIMA, Eliminated, eliminate
+from structdep.spanning.elimination import MAXIMUM, Eliminated, eliminate
 
 
 def best_tree(arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[jax.Array, jax.Array]:
@@ -19,8 +19,8 @@ def best_tree(arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[j
 
     `arcs` are masked scores `[batch, n+1, n+1]`. Time O(n^3), space O(n^2).
     """
-    found = eliminate(MAXIMA, arcs[:, :, 1:], lengths, single_root)
-    return _restore(found), found.exists(MAXIMA)
+    found = eliminate(MAXIMUM, arcs[:, :, 1:], lengths, single_root)
+    return _restore(found), found.exists()
 
 
 State = tuple[jax.Array, jax.Array, jax.Array]
@@ -30,7 +30,7 @@ State = tuple[jax.Array, jax.Array, jax.Array]
 def _restore(found: Eliminated) -> jax.Array:
     batch, _, count = found.weights.shape
     words = jnp.arange(1, count + 1)
-    leaves = jnp.argmax(found.heads_of_leaves(MAXIMA), 1)
+    leaves = jnp.argmax(found.heads_of_leaves(), 1)
 
     def step(v: jax.Array, state: State) -> State:
         heads, weights, places = state

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.spanning.elimination import LOGARITHMS, eliminate, share
+from structdep.spanning.elimination import SUM, eliminate, share
 from structdep.spanning.matrix_tree import without_best
 
 
@@ -24,10 +24,10 @@ def random_tree(arcs: jax.Array, lengths: jax.Array, single_root: bool, keys: ja
     `arcs` are masked scores `[batch, n+1, n+1]`, `keys` one for each sentence. Time O(n^3), also for several
     trees; space O(n^3).
     """
-    found = eliminate(LOGARITHMS, without_best(arcs, single_root)[0], lengths, single_root, note=share)
+    found = eliminate(SUM, without_best(arcs, single_root)[0], lengths, single_root, note=share)
     own, rest = jax.vmap(jax.random.split, out_axes=1)(keys)
-    leaves = jax.vmap(partial(jax.random.categorical, axis=0))(own, found.heads_of_leaves(LOGARITHMS))
-    return _restore(found.notes, leaves, rest), found.exists(LOGARITHMS)
+    leaves = jax.vmap(partial(jax.random.categorical, axis=0))(own, found.heads_of_leaves())
+    return _restore(found.notes, leaves, rest), found.exists()
 
 
 def _restore(detours: jax.Array, leaves: jax.Array, keys: jax.Array) -> jax.Array:
