@@ -55,8 +55,8 @@ def _(single_root: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) ->
 def _by_determinant(arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[jax.Array, jax.Array]:
     """The log-partition, and whether it can be trusted, in all sentences."""
     scores, best = without_best(arcs, single_root)
-    scores = _with_likely_root_last(scores, lengths) if single_root else scores
-    matrix = _laplacian(jnp.exp(scores.astype(jnp.promote_types(scores.dtype, jnp.float32))), lengths, single_root)
+    weights = jnp.exp(scores.astype(jnp.promote_types(scores.dtype, jnp.float32)))
+    matrix = _laplacian(_with_likely_root_last(weights, lengths) if single_root else weights, lengths, single_root)
     pivots = jnp.abs(jnp.diagonal(lax.linalg.lu(lax.stop_gradient(matrix))[0], axis1=1, axis2=2))
     value = _log_determinant(matrix, pivots) - jnp.log(SMALL if single_root else 1.0)
     choices = jnp.diagonal(lax.stop_gradient(matrix), axis1=1, axis2=2)
@@ -119,14 +119,15 @@ def _finite(best: jax.Array) -> jax.Array:
     return lax.stop_gradient(jnp.where(jnp.isneginf(best), 0, best))
 
 
-def _with_likely_root_last(scores: jax.Array, lengths: jax.Array) -> jax.Array:
+def _with_likely_root_last(weights: jax.Array, lengths: jax.Array) -> jax.Array:
     """With the word of the best root arc and the last word exchanged: the last pivot is the weight of its trees."""
-    word, last = jnp.argmax(scores[:, 0], 1)[:, None, None], lengths[:, None, None] - 1
-    return _exchange(_exchange(scores, 1, last + 1, word + 1), 2, last, word)
+    word, last = jnp.argmax(weights[:, 0], 1), lengths - 1
+    return _exchange(_exchange(weights, 1, last + 1, word + 1), 2, last, word)
 
 
 def _exchange(x: jax.Array, axis: int, first: jax.Array, second: jax.Array) -> jax.Array:
-    """The array with two places along an axis exchanged."""
+    """The array with two places along an axis exchanged, others for each row of the batch."""
     places = lax.broadcasted_iota(jnp.int32, x.shape, axis)
-    moved = jnp.where(places == first, jnp.take_along_axis(x, second, axis), x)
-    return jnp.where(places == second, jnp.take_along_axis(x, first, axis), moved)
+    is_first, is_second = (places == place[:, None, None] for place in (first, second))
+    at_first, at_second = (jnp.sum(x, axis, keepdims=True, where=here) for here in (is_first, is_second))
+    return jnp.where(is_first, at_second, jnp.where(is_second, at_first, x))
