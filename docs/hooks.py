@@ -59,7 +59,8 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     for source, page in PAGES.items():
-        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+        title = f"# Results: {Path(page).stem}\n\n" if page.startswith("results/") else ""
+        files.append(File.generated(config, page, content=title + (ROOT / source).read_text(encoding="utf-8")))
     for name, path in API.items():
         files.append(File.generated(config, f"api/{name}.md", content="\n".join(reference(name, path))))
 
