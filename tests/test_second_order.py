@@ -37,7 +37,9 @@ def test_every_triple_has_its_score() -> None:
 def test_scores_of_parts_have_no_sentinel() -> None:
     chart = CHARTS["mst2-greedy"]
     scorer = TableScorer(chart.pairs, chart.triples, {}, 6, 4, 3, 0.0, rngs=nnx.Rngs(0))
-    shapes = {name: table.shape for name, table in scorer(jnp.ones((2, 7, 6)), jnp.array([5, 3])).items()}
+    shapes = {
+        name: table.shape for name, table in scorer(scorer.of_words(jnp.ones((2, 7, 6))), jnp.array([5, 3])).items()
+    }
     assert shapes == {"arc": (2, 6, 6), "grandparent": (2, 6, 6, 6), "sibling": (2, 6, 6, 6)}
 
 

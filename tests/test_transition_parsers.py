@@ -56,7 +56,7 @@ def test_a_configuration_is_scored_by_a_layer_over_its_vectors(features: int) ->
     kernel = scorer.shares.kernel[...].reshape(6, features, 5).transpose(1, 0, 2).reshape(-1, 5)
     hidden = seen @ kernel + scorer.shares.bias[...].reshape(features, 5).sum(0)
     expected = scorer.last(nnx.leaky_relu(hidden, 0.1))
-    scores = scorer(states, jnp.arange(len(states)))
+    scores = scorer(scorer.of_words(states), jnp.arange(len(states)))
     assert scores.words == 2
     np.testing.assert_allclose(scores(tr.Features(*nodes)), expected, atol=1e-5)
     np.testing.assert_allclose(scores(tr.Features(*nodes[..., 0])), expected[:, 0], atol=1e-5)

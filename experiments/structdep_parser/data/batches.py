@@ -14,6 +14,9 @@ from structdep_parser.data.lines import Room
 from structdep_parser.data.shapes import FORM_WIDTH, Shape, few, plan, rung
 from structdep_parser.data.vocabulary import Vocabulary
 
+PASSED = 8
+"""Sentences for which a batch has no room, before it is closed."""
+
 
 def batches(
     sentences: Sequence[Sentence],
@@ -54,13 +57,16 @@ def batches(
         order = np.argsort(lengths[members], kind="stable") if rng is None else rng.permutation(len(members))
         rest = members[order].tolist()
         while rest:
-            made.append(batch := _Group(shape, encoded, rest).batch())
-            rest = rest[int((batch.trees.index >= 0).sum()) :]
+            group = _Group(shape, encoded, rest)
+            rest = [member for member in rest if member not in group.roots]
+            made.append(group.batch())
     return made if rng is None else [made[number] for number in rng.permutation(len(made))]
 
 
 class _Group:
-    """As many of these sentences, from the first on, as a batch of this shape has room for.
+    """As many of these sentences as a batch of this shape has room for, those that do not fit being passed over.
+
+    No more than `PASSED` are.
 
     Raises:
         ValueError: not even for the first.
@@ -71,8 +77,10 @@ class _Group:
         self.lines, self.form_lines = Room(shape.width, shape.lines, shape.alone), Room(FORM_WIDTH, shape.form_lines)
         self.roots: dict[int, int] = {}
         self.forms: dict[int, int] = {}
+        passed = 0
         for member in members:
-            if len(self.roots) == shape.sentences or not self._adds(member):
+            passed += not self._adds(member)
+            if len(self.roots) == shape.sentences or passed > PASSED or not self.roots:
                 break
         if not self.roots:
             words, forms = encoded.rows[member].shape[1], len(set(encoded.rows[member][1].tolist()))

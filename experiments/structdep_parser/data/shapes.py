@@ -19,6 +19,10 @@ LONG = 50
 """Words from which on room, not the number of calls, is what counts in parsing."""
 PLACES_A_WORD = 1.2
 """In the lines of a batch, for each word that it has at most."""
+USUAL, TREES, WIDE = 20, 0.05, 1.7
+"""Scores and chart of this many places take this share of what reading them takes; wide lines take so much longer."""
+ROWS = 1.15
+"""Sentences of a batch, for each that its lines have room for on average."""
 SHARES = 0.7, 0.95
 """Of the words, how many at least, and at most, are in sentences that fit into narrow lines."""
 
@@ -56,9 +60,8 @@ def plan(
     """At most `max_shapes` shapes, shortest first, in which these sentences fit with little padding.
 
     Lines have about `words_per_batch` places in all, and one of two widths: a wide one for the few long sentences. A
-    shape is for sentences of which one, two, three, .. fit into a line. Work is taken to grow with this power of the
-    length (between the encoder's linear and the charts' cubic time; 3 where theirs is quartic). Raises ValueError where
-    there is no sentence.
+    shape is for sentences of which one, two, three, .. fit into a line. The work of scores and charts is taken to grow
+    with this power of the length (3 where charts take quartic time). Raises ValueError where there is no sentence.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -73,12 +76,13 @@ def plan(
         raise ValueError("no sentences to plan batches for")
     lengths = np.array([len(sentence) for sentence in sentences])
     choices = (some for narrow in _narrow(lengths) for some in _choices(lengths, narrow, max_shapes))
-    best = min(choices, key=lambda some: _work(lengths, [words for words, _ in some], growth))
+    best = min(choices, key=lambda some: _work(lengths, some, growth))
     shapes, shorter = [], 0
     for words, width in best:
         lines = max(1, words_per_batch // words if alone else int(PLACES_A_WORD * words_per_batch) // width)
-        rows = lines if alone else _rows(lines, width, words, shorter)
-        rows, lines = min(rows, len(lengths)), min(lines, len(lengths))
+        own = lengths[(lengths > shorter) & (lengths <= words)]
+        rows = lines if alone else math.ceil(ROWS * lines * width / (own.mean() + 2))
+        rows, lines = min(rows, len(own)), min(lines, len(own))
         shapes.append(Shape(words, rows, lines, words + 2 if alone else width, 0, 0, alone))
         shorter = words
     return _with_forms(sentences, lengths, shapes)
@@ -102,13 +106,11 @@ def _choices(lengths: np.ndarray, narrow: int, most: int) -> Iterator[tuple[tupl
         yield from ((*some, longest) for some in combinations(others, number))
 
 
-def _work(lengths: np.ndarray, ends: Sequence[int], growth: float) -> float:
-    return float(((np.array(ends)[np.searchsorted(ends, lengths)] + 2.0) ** growth).sum())
-
-
-def _rows(lines: int, width: int, words: int, shorter: int) -> int:
-    """How many sentences of more than `shorter` words, at most `words`, are likely to fit."""
-    return lines * (width // (max(shorter, words // 2) + 3))
+def _work(lengths: np.ndarray, ends: Sequence[tuple[int, int]], growth: float) -> float:
+    """About what sentences take in shapes of these words and widths, in places of narrow lines."""
+    words, widths = np.array(ends)[np.searchsorted([words for words, _ in ends], lengths)].T
+    reading = (lengths + 2) * np.where(widths > ends[0][1], WIDE, 1)
+    return float((reading + USUAL * TREES * ((words + 2) / USUAL) ** growth).sum())
 
 
 @cache

@@ -16,7 +16,7 @@ ITERATIONS = 3
 
 
 class Parts(NamedTuple):
-    """Factors of the scores of parts, `[B, n+1, f]` each.
+    """Factors of the scores of parts, `[B, n+2, f]` each; those of the sentinel are not used.
 
     Siblings j, k below i have `Σ_f head_if sibling_jf sibling_kf`, arcs i to j to k `Σ_f grandparent_if parent_jf
     grandchild_kf`.
@@ -36,17 +36,17 @@ class MeanField(nnx.Module):
         self.roles = nnx.Dict({role: MLP(states, features, dropout, rngs=rngs) for role in Parts._fields})
         self.weights = nnx.Param(jnp.zeros((2, features)))
 
-    def __call__(self, scores: Tables, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> Tables:
-        """Tables with better scores of arcs, by the vectors `[B, n+2, states]`."""
-        parts = Parts(**{role: mlp(states, rngs)[:, :-1] for role, mlp in self.roles.items()})
+    def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Parts:
+        """From vectors in context, `[.., places, states]`."""
+        parts = Parts(**{role: mlp(states, rngs, start) for role, mlp in self.roles.items()})
         siblings, chains = self.weights[...]
-        parts = parts._replace(head=siblings * parts.head, parent=chains * parts.parent)
-        return scores | {"arc": mean_field(scores["arc"], parts, lengths)}
+        return parts._replace(head=siblings * parts.head, parent=chains * parts.parent)
 
 
 def mean_field(arcs: jax.Array, parts: Parts, lengths: jax.Array) -> jax.Array:
     """Arc scores `[B, n+1, n+1]` with what each arc is expected to gain by parts; each word chooses its head alone."""
     allowed = _allowed(arcs.shape[-1], lengths)
+    parts = Parts(*(part[:, :-1] for part in parts))
 
     def probabilities(scores: jax.Array) -> jax.Array:
         return choice_of_heads(jnp.where(allowed, scores, -jnp.inf))

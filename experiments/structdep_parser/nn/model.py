@@ -65,22 +65,22 @@ class Model(nnx.Module):
             self.tag_scorer = TagScorer(features, vocabulary, rngs=rngs)
         self.tag_weight, self.parser_loss = config.tag_weight, parser.loss
 
-    def read(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[jax.Array, jax.Array]:
-        """The states of all places in lines, `[places, states]`, and the sum of the losses of relations and tags."""
+    def read(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[Any, jax.Array]:
+        """Vectors for the scorer, of all places in lines, and the sum of the losses of relations and tags."""
         start = lines.start
         states, tag_states = self.encoder(lines, self.encoder.characters(forms, rngs)[lines.form], rngs)
         losses = self.labeler.loss(states, gold, start, rngs)
         if self.has_tags:
             is_word = ~(begins(start) | ends(start))
             losses += self.tag_weight * jnp.where(is_word, self.tag_scorer.loss(tag_states, gold), 0)
-        return states.reshape(-1, states.shape[-1]), losses.sum()
+        words = self.scorer.of_words(states, rngs, start)
+        return jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), words), losses.sum()
 
-    def trees_loss(
-        self, states: jax.Array, root: jax.Array, batch: TreeBatch, target: Any, rngs: nnx.Rngs
-    ) -> jax.Array:
-        """The sum of the losses of trees, from the states of all places; `target` is the parser's own."""
+    def trees_loss(self, words: Any, root: jax.Array, batch: TreeBatch, target: Any, rngs: nnx.Rngs) -> jax.Array:
+        """The sum of the losses of trees, from what is read of all places; `target` is the parser's own."""
         places = jnp.arange(batch.heads.shape[1] + 2)
         within = places < batch.lengths[:, None] + 2
-        of_trees = jnp.where(within[..., None], states[jnp.where(within, root[:, None] + places, 0)], 0)
+        at = jnp.where(within, root[:, None] + places, 0)
+        of_trees = jax.tree.map(lambda x: jnp.where(within[..., None], x[at], 0), words)
         losses = self.parser_loss(self.scorer(of_trees, batch.lengths, rngs), target, batch.lengths, rngs)
         return jnp.sum(losses * (batch.index >= 0))

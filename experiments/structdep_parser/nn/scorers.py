@@ -1,6 +1,7 @@
 """From vectors in context to the score tables of charts."""
 
 from collections.abc import Mapping
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,7 @@ from flax import nnx
 
 from structdep_parser.nn.distances import Distances
 from structdep_parser.nn.encoder import Dropped
-from structdep_parser.nn.mean_field import MeanField
+from structdep_parser.nn.mean_field import MeanField, Parts, mean_field
 from structdep_parser.nn.mlp import MLP
 
 Pairs = Mapping[tuple[str, str], tuple[str, ...]]
@@ -17,6 +18,22 @@ Triples = Mapping[tuple[str, str, str], tuple[str, ...]]
 """The same for triples, the words of second-order parts."""
 Singles = Mapping[str, tuple[str, ...]]
 """The same for single roles, by a linear form."""
+Words = tuple[dict[str, jax.Array], Parts | None]
+"""Vectors of words in each role, and, where scores are refined, in the roles of parts."""
+
+
+OF_WORDS = "roles", "refine", "shares"
+"""Attributes of scorers whose weights `of_words` takes."""
+
+
+class Scorer(Protocol):
+    """What makes scores of sentences from vectors in context: first for each word by itself, then for sentences."""
+
+    def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Any:
+        """Vectors of words, from `[.., places, states]`: sentences, or lines with these starts (see `data.lines`)."""
+
+    def __call__(self, words: Any, lengths: jax.Array, rngs: Dropped = None) -> Any:
+        """Scores, from vectors of words `[B, n+2, ..]` and lengths `[B]`."""
 
 
 class Biaffine(nnx.Module):
@@ -50,7 +67,7 @@ class Trilinear(nnx.Module):
 
 
 class TableScorer(nnx.Module):
-    """Score tables from `[batch, n+2, states]`: an MLP for each role, forms for each tuple of them.
+    """Score tables: an MLP for each role, which makes vectors of each word, and forms for each tuple of roles.
 
     Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
     is in tables of configurations, not in those of dependents. What is to `refine` them sees all tables.
@@ -80,8 +97,14 @@ class TableScorer(nnx.Module):
         self.linears = nnx.List(nnx.Linear(features, len(names), rngs=rngs) for names in singles.values())
         self.refine = refine
 
-    def __call__(self, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
-        features = {role: mlp(states, rngs) for role, mlp in self.roles.items()}
+    def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Words:
+        """From vectors in context, those in each role, and those that refine."""
+        features = {role: mlp(states, rngs, start) for role, mlp in self.roles.items()}
+        return features, None if self.refine is None else self.refine.of_words(states, rngs, start)
+
+    def __call__(self, words: Words, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
+        """Tables for sentences, from vectors `[batch, n+2, ..]`."""
+        features, parts = words
         of_words = {role: x[:, :-1] for role, x in features.items()}
         scores: dict[str, jax.Array] = {}
         for ((one, other), names), biaffine, distances in zip(self.pairs, self.biaffines, self.distances, strict=True):
@@ -92,4 +115,4 @@ class TableScorer(nnx.Module):
             scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
         for (role, names), linear in zip(self.singles, self.linears, strict=True):
             scores |= dict(zip(names, jnp.moveaxis(linear(of_words[role]), -1, 0), strict=True))
-        return scores if self.refine is None else self.refine(scores, states, lengths, rngs)
+        return scores if parts is None else scores | {"arc": mean_field(scores["arc"], parts, lengths)}

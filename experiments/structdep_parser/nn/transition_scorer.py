@@ -55,9 +55,14 @@ class TransitionScorer(nnx.Module):
         self.last = nnx.Linear(hidden, transitions, rngs=rngs)
         self.dropout = Dropout(dropout)
 
-    def __call__(self, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> TransitionScores:
-        shares = jnp.split(self.shares(states), len(self.places), axis=-1)
-        kept = self.dropout(jnp.ones((len(states), 1, shares[0].shape[-1])), rngs)[:, 0]
+    def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> jax.Array:
+        """From vectors in context, what each gives to the hidden layer, at all places."""
+        return self.shares(states)
+
+    def __call__(self, words: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> TransitionScores:
+        """The scores of sentences, from `of_words`, `[B, n+2, ..]`."""
+        shares = jnp.split(words, len(self.places), axis=-1)
+        kept = self.dropout(jnp.ones((len(words), 1, shares[0].shape[-1])), rngs)[:, 0]
         assert self.last.bias is not None
         by_place = dict(zip(self.places, shares, strict=True))
         return TransitionScores(by_place, kept, self.last.kernel[...], self.last.bias[...])

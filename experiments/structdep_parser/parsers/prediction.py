@@ -101,7 +101,8 @@ class Predictor:
         self.decoder, self.reader, self.vocabulary = decoder, reader, reader.vocabulary
 
         def score(parameters: Any, states: jax.Array, lengths: jax.Array) -> Any:
-            return select(merge(parameters).scorer(states, lengths))
+            scorer = merge(parameters).scorer
+            return select(scorer(scorer.of_words(states), lengths))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
             return jax.nn.softmax(merge(parameters).labeler(states, heads))

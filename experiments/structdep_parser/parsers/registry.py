@@ -1,6 +1,6 @@
 """All parsing algorithms by name, and what the model, its training and its use need to know of one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import jax
@@ -11,6 +11,7 @@ from structdep_parser.config import Config
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.nn.scorers import Scorer
 from structdep_parser.parsers.chart_parsers import ChartParser
 from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Cheaper, Decoder, Decoding
@@ -37,8 +38,8 @@ class Algorithm(Protocol):
     growth: float
     """The power of the length with which the time of a batch grows."""
 
-    def scorer(self, config: Config, *, rngs: nnx.Rngs) -> Callable[..., Any]:
-        """The module that makes scores of vectors `[B, n+2, states]` and lengths `[B]` (and of `rngs` in training)."""
+    def scorer(self, config: Config, *, rngs: nnx.Rngs) -> Scorer:
+        """The module that makes scores of vectors in context."""
 
     def trees(self, sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Heads:
         """The trees that it can learn: the sentences' own, or the nearest of its class; -1 where no head is known."""

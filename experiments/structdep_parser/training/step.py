@@ -18,12 +18,13 @@ from structdep_parser.config import Config
 from structdep_parser.data.batch import Batch, Forms, Gold, Lines, TreeBatch
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.scorers import OF_WORDS
 from structdep_parser.nn.stored_programs import part
 
 Inputs = tuple[Lines, Forms, Gold]
 Draws = tuple[jax.Array, jax.Array]
 """The key of dropout, and the number of the step."""
-Read = tuple[jax.Array, jax.Array]
+Read = tuple[Any, jax.Array]
 """States of all places in lines, and the sum of the losses of relations and tags."""
 
 
@@ -144,8 +145,10 @@ class Step:
 
 
 def split_state(parameters: Any) -> tuple[Any, Any]:
-    """The weights of the scorer, and all others."""
-    of_trees, of_words = nnx.split_state(parameters, lambda path, _: path[0] == "scorer", ...)
+    """The weights of the scorer but those that it reads words with, and all others."""
+    of_trees, of_words = nnx.split_state(
+        parameters, lambda path, _: path[0] == "scorer" and path[1] not in OF_WORDS, ...
+    )
     return of_trees, of_words
 
 
