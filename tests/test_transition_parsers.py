@@ -17,6 +17,7 @@ from structdep.trees import is_tree
 from structdep_parser.choices import PARSERS
 from structdep_parser.config import Config
 from structdep_parser.data.treebank import Treebank, read
+from structdep_parser.nn.scorers import scores_of
 from structdep_parser.nn.transition_scorer import TransitionScorer
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.registry import algorithm_of, check
@@ -56,7 +57,7 @@ def test_a_configuration_is_scored_by_a_layer_over_its_vectors(features: int) ->
     kernel = scorer.shares.kernel[...].reshape(6, features, 5).transpose(1, 0, 2).reshape(-1, 5)
     hidden = seen @ kernel + scorer.shares.bias[...].reshape(features, 5).sum(0)
     expected = scorer.last(nnx.leaky_relu(hidden, 0.1))
-    scores = scorer(scorer.of_words(states), jnp.arange(len(states)))
+    scores = scores_of(scorer, states, jnp.arange(len(states)))
     assert scores.words == 2
     np.testing.assert_allclose(scores(tr.Features(*nodes)), expected, atol=1e-5)
     np.testing.assert_allclose(scores(tr.Features(*nodes[..., 0])), expected[:, 0], atol=1e-5)
@@ -64,7 +65,7 @@ def test_a_configuration_is_scored_by_a_layer_over_its_vectors(features: int) ->
 
 def test_dropout_is_the_same_in_all_configurations_of_a_sentence() -> None:
     scorer = TransitionScorer(("s0", "b0"), 3, 6, 50, 0.5, rngs=nnx.Rngs(0))
-    scores = scorer(jnp.ones((2, 4, 6)), jnp.array([2, 2]), nnx.Rngs(dropout=1))
+    scores = scores_of(scorer, jnp.ones((2, 4, 6)), jnp.array([2, 2]), nnx.Rngs(dropout=1))
     given = scores(tr.Features(*jnp.zeros((5, 2, 3), int)))
     assert (given == given[:, :1]).all() and (given[0] != given[1]).any()
 
@@ -114,12 +115,13 @@ def test_exploring_follows_the_scorer_and_leaves_no_gradient_there() -> None:
     states = 5 * jax.random.normal(jax.random.key(0), (1, 6, TINY.states))
 
     def loss(parameters: nnx.State) -> jax.Array:
-        scores = nnx.merge(graph, parameters)(states, jnp.array([4]))
+        scores = scores_of(nnx.merge(graph, parameters), states, jnp.array([4]))
         return parser.loss(scores, target, jnp.array([4]), nnx.Rngs(dropout=0)).sum()
 
     value, gradient = jax.jit(jax.value_and_grad(loss))(parameters)
-    found = parser._explored(scorer(states, jnp.array([4])), target, nnx.Rngs(dropout=0))
-    expected = tr.losses.hinge(scorer(states, jnp.array([4]))(found.features), found).sum()
+    scores = scores_of(scorer, states, jnp.array([4]))
+    found = parser._explored(scores, target, nnx.Rngs(dropout=0))
+    expected = tr.losses.hinge(scores(found.features), found).sum()
     assert value == pytest.approx(float(expected), rel=1e-5) and value > 0
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
 
@@ -129,7 +131,7 @@ def test_decoding_is_greedy_or_by_a_beam(parser: str) -> None:
     made, one = (TransitionParser(parser, positions=3, one_root=one_root) for one_root in (False, True))
     states = jax.random.normal(jax.random.key(0), (8, 9, TINY.states))
     lengths = jnp.arange(8)
-    scores = made.scorer(TINY, rngs=nnx.Rngs(0))(states, lengths)
+    scores = scores_of(made.scorer(TINY, rngs=nnx.Rngs(0)), states, lengths)
     decoder = made.decoder()
     best = [decoder(scores, lengths, Decoding(beam=width))[0].heads for width in (1, 8)]
     assert np.array_equal(best[0], tr.greedy(made.system, scores, lengths, 7).heads)

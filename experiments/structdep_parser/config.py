@@ -73,7 +73,7 @@ class Config:
 
     epochs: int = 40  # after these the learning rate is zero; 70 where there are 900 sentences
     words_per_batch: int = 250  # few: what counts is the number of steps, and a step costs less than in proportion
-    max_shapes: int = 4  # each costs a compilation, about ten seconds for MH_4
+    max_shapes: int = 3  # each costs a compilation, about ten seconds for MH_4
     learning_rate: float = 3e-3  # high for Adam, and with small batches better than 2e-3 with large ones
     warm_up: float = 0.05  # of all steps; a hinge loss starts with large steps in random directions
     beta2: float = 0.95  # a short memory for the second moment suits few steps

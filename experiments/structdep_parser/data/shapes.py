@@ -70,7 +70,7 @@ def plan(
         >>> with TemporaryDirectory() as folder:
         ...     shapes = plan(read(write_demo_treebank(folder).train), words_per_batch=200, max_shapes=3)
         >>> [(shape.words, shape.sentences, shape.lines, shape.width) for shape in shapes]
-        [(4, 40, 20, 12), (10, 20, 20, 12), (14, 15, 15, 16)]
+        [(6, 38, 15, 16), (14, 27, 15, 16)]
     """
     if not sentences:
         raise ValueError("no sentences to plan batches for")

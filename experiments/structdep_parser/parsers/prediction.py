@@ -15,6 +15,7 @@ from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.corpus import rows
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.scorers import scores_of
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoded, Decoder, Decoding
 from structdep_parser.parsers.reading import Reader
@@ -101,8 +102,7 @@ class Predictor:
         self.decoder, self.reader, self.vocabulary = decoder, reader, reader.vocabulary
 
         def score(parameters: Any, states: jax.Array, lengths: jax.Array) -> Any:
-            scorer = merge(parameters).scorer
-            return select(scorer(scorer.of_words(states), lengths))
+            return select(scores_of(merge(parameters).scorer, states, lengths))
 
         def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
             return jax.nn.softmax(merge(parameters).labeler(states, heads))
