@@ -20,7 +20,12 @@ from structdep._engines.xla.filling import make_steps
 from structdep._lowering.plan import plan
 from structdep._lowering.unfolding import Fold, summed_variables
 
-MAXIMA, REALS, EXPONENTIALS, LOGARITHMS = "additions and maxima", "multiplications and additions", "exponentials", "logs"
+MAXIMA, REALS, EXPONENTIALS, LOGARITHMS = (
+    "additions and maxima",
+    "multiplications and additions",
+    "exponentials",
+    "logs",
+)
 """The names of peak rates of arithmetic, in operations a second."""
 
 
@@ -91,7 +96,7 @@ class Counter:
         """The products, sums, terms and cells of a fold."""
         products = terms = 0
         concluded: dict[int, list[int]] = {}
-        for number, term, side, _, found in self.encoder.variants(fold):
+        for number, term, _, _, found in self.encoder.variants(fold):
             own = fold.conclusion.variables
             summed = summed_variables(fold.conclusion, term)
             varying = sum(not atom.variables.isdisjoint(summed) for atom in term)

@@ -81,7 +81,7 @@ def rate(name: str, clock: Clock = time.perf_counter) -> float:
 
 def bandwidth(size: int, clock: Clock = time.perf_counter) -> float:
     """Bytes a second, read and written, where an array of this size is changed in a loop."""
-    repeats = max(4, 2**29 // size)
+    repeats = max(16, 2**29 // size)
     array = jnp.zeros(size // 4)
     return repeats * 2 * size / median(_runs(partial(_loop(lambda _, y: y + 1, repeats), array), clock))
 
@@ -90,5 +90,5 @@ def _loop(body: Callable[[int, jax.Array], jax.Array], repeats: int) -> Callable
     return jax.jit(lambda x: jax.lax.fori_loop(0, repeats, body, x), compiler_options=compiler_options())
 
 
-def _runs(program: Callable[[], jax.Array], clock: Clock, rounds: int = 9) -> list[float]:
+def _runs(program: Callable[[], jax.Array], clock: Clock, rounds: int = 7) -> list[float]:
     return [seconds(program, clock) for _ in range(rounds)]
