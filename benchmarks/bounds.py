@@ -1,7 +1,8 @@
 """The operations and bytes that filling a chart takes at least, counted from the rules, and the seconds that follow.
 
-The products are those that both engines run: the rules after rewriting, where sums are shared. A product is counted at
-all nodes at which its premises can be derived. A factor that stays the same over a sum is counted once for the sum.
+The products are those of the rules after rewriting, where sums are shared. A product is counted at all nodes of its
+loops in the CPU engine: where its premises can be derived and, in narrow spans of some systems, at a few more nodes. A
+factor that stays the same over a sum is counted once for the sum.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from structdep._engines.cpu.ranges import LAST, ROOT, Bound, Distances, between,
 from structdep._engines.xla.filling import make_steps
 from structdep._lowering.plan import plan
 from structdep._lowering.unfolding import Fold, summed_variables
+from structdep.deduction import Item, Score
 
 MAXIMA, REALS, EXPONENTIALS, LOGARITHMS = (
     "additions and maxima",
@@ -109,10 +111,10 @@ class Counter:
         sums = terms - cells
         return (products, sums, terms, cells) if sums else (products, 0, 0, 0)
 
-    def _stored(self, symbol: object) -> int:
+    def _stored(self, symbol: Item | Score) -> int:
         """The cells of an item that are read by wider spans."""
         encoder = self.encoder
-        atom = encoder.atoms[symbol]  # type: ignore[index]
+        atom = encoder.atoms[symbol]
         if encoder.stored.get(atom.symbol) == "=":
             return 0
         total = 0
