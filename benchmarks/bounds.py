@@ -36,18 +36,20 @@ class Work:
     """What the chart of one sentence takes at least.
 
     Args:
-        products: products of two values.
-        sums: sums of two values.
-        terms: products that are added to others; in log space, each takes an exponential.
-        cells: items that are sums; in log space, each takes a logarithm.
+        multiplications: products of two values.
+        additions: sums of two values.
+        terms: products of rules, each at its nodes.
+        exponentials: those that are added to others, in log space.
+        logarithms: items that are sums, in log space.
         scores: bytes of the scores, which are read once.
         chart: bytes of the items that wider spans read; each is written once and read once.
     """
 
-    products: int
-    sums: int
+    multiplications: int
+    additions: int
     terms: int
-    cells: int
+    exponentials: int
+    logarithms: int
     scores: int
     chart: int
 
@@ -58,9 +60,9 @@ class Work:
     def arithmetic(self, rates: Mapping[str, float], semiring: str) -> float:
         """Seconds of the operations, at peak rates, where values are "scores", "logs" or "reals"."""
         if semiring == "logs":
-            exponentials = self.terms / rates[EXPONENTIALS] + self.cells / rates[LOGARITHMS]
-            return self.products / rates[MAXIMA] + exponentials
-        return (self.products + self.sums) / rates[MAXIMA if semiring == "scores" else REALS]
+            powers = self.exponentials / rates[EXPONENTIALS] + self.logarithms / rates[LOGARITHMS]
+            return self.multiplications / rates[MAXIMA] + powers
+        return (self.multiplications + self.additions) / rates[MAXIMA if semiring == "scores" else REALS]
 
     def memory(self, bandwidths: Mapping[int, float]) -> float:
         """Seconds of the bytes, by the bandwidths of arrays of some sizes: that of the least that holds the chart."""
@@ -90,26 +92,28 @@ class Counter:
 
     def work(self) -> Work:
         folds = [self._of_fold(fold) for fold in self.encoder.folds]
-        products, sums, terms, cells = (sum(column) for column in zip(*folds, strict=True))
+        multiplications, additions, terms, exponentials, logarithms = map(sum, zip(*folds, strict=True))
         scores = sum(self.nodes**arity for _, arity in self.system.declared.values())
-        return Work(products, sums, terms, cells, 4 * scores, 4 * sum(map(self._stored, self.encoder.items)))
+        chart = sum(map(self._stored, self.encoder.items))
+        return Work(multiplications, additions, terms, exponentials, logarithms, 4 * scores, 4 * chart)
 
-    def _of_fold(self, fold: Fold) -> tuple[int, int, int, int]:
-        """The products, sums, terms and cells of a fold."""
-        products = terms = 0
-        concluded: dict[int, list[int]] = {}
+    def _of_fold(self, fold: Fold) -> tuple[int, int, int, int, int]:
+        """The multiplications, additions, terms, exponentials and logarithms of an item."""
+        multiplications = terms = 0
+        concluded: dict[int, int] = {}
         for number, term, _, _, found in self.encoder.variants(fold):
-            own = fold.conclusion.variables
             summed = summed_variables(fold.conclusion, term)
             varying = sum(not atom.variables.isdisjoint(summed) for atom in term)
-            of_terms, of_conclusions = self.count(found), self.count(_restricted(found, own))
             fixed = len(term) - varying
-            products += of_terms * max(varying - 1, 0) + of_conclusions * (fixed if varying else fixed - 1)
+            of_terms = self.count(found)
+            of_conclusions = self.count(_restricted(found, fold.conclusion.variables))
+            multiplications += of_terms * max(varying - 1, 0) + of_conclusions * (fixed if varying else fixed - 1)
             terms += of_terms
-            concluded.setdefault(number, []).append(of_conclusions)
-        cells = max((sum(sides) for sides in concluded.values()), default=0)
-        sums = terms - cells
-        return (products, sums, terms, cells) if sums else (products, 0, 0, 0)
+            concluded[number] = concluded.get(number, 0) + of_conclusions
+        if self.encoder.is_assigned(fold):
+            return multiplications, 0, terms, 0, 0
+        cells = max(concluded.values(), default=0)
+        return multiplications, terms - cells, terms, terms, cells
 
     def _stored(self, symbol: Item | Score) -> int:
         """The cells of an item that are read by wider spans."""

@@ -19,7 +19,7 @@ import jax
 
 from benchmarks import measure as measured
 from benchmarks.bounds import Work, computed, work
-from benchmarks.peaks import OPERATIONS, SIZES, bandwidth, rate
+from benchmarks.peaks import KINDS, SIZES, bandwidth, rate
 from benchmarks.peers.__main__ import measure
 from benchmarks.peers.installed import PEERS, is_on_one_core, machine
 from benchmarks.peers.page import machine as machine_line
@@ -73,7 +73,7 @@ def peaks() -> list[Row]:
     def row(name: str, unit: str, value: float) -> Row:
         return Row("peaks", "", name, "machine", unit, runs=[value])
 
-    rates = [row(name, "operations/s", rate(name, clock)) for name in OPERATIONS]
+    rates = [row(name, "operations/s", rate(name, clock)) for name in KINDS]
     return rates + [row(name, "bytes/s", bandwidth(size, clock)) for name, size in SIZES.items()]
 
 
@@ -136,15 +136,15 @@ def _peaks(results: Results) -> Iterator[str]:
 
 def _table(results: Results) -> Iterator[str]:
     yield f"| {HEADER} |\n|---|---|---|--:|--:|--:|---|--:|--:|--:|--:|"
-    rows = dict.fromkeys((row.program, row.query) for row in results.rows if row.part == "limits")
-    order = {key: number for number, key in enumerate(sorted(rows))}
-    for row, limit in sorted(limits(results), key=lambda pair: order[pair[0].program, pair[0].query]):
-        more = ""
-        if row.program == "xla":
-            more = f"{computed(solved(row), row.words) / work_of(solved(row), row.words).terms:.1f}"
+    for row, limit in sorted(limits(results), key=lambda pair: _place(pair[0])):
+        more = f"{computed(solved(row), row.words) / work_of(solved(row), row.words).terms:.1f}"
         figures = (f"{figure:.3g}" for figure in (limit.arithmetic, limit.memory, limit.ratio))
         cells = (row.program, row.query, f"`{row.system}`", row.words, row.batch, f"{limit.time:.3g}", limit.values)
-        yield f"| {' | '.join(map(str, (*cells, *figures, more)))} |"
+        yield f"| {' | '.join((*map(str, cells), *figures, more if row.program == 'xla' else ''))} |"
+
+
+def _place(row: Row) -> tuple[str, str, int, int]:
+    return row.program, row.query, list(SYSTEMS).index(row.system), row.words
 
 
 def steps(options: argparse.Namespace) -> list[Step]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from statistics import median
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +19,8 @@ from benchmarks.bounds import EXPONENTIALS, LOGARITHMS, MAXIMA, REALS
 from benchmarks.measure import seconds
 from structdep.batching import compiler_options
 
-CHAINS, DEPTH = 8, 16
-"""Chains that are independent, and operations in each."""
+CHAINS = 8
+"""Chains that are independent."""
 SIZES = {"256 kB": 2**18, "8 MB": 2**23, "256 MB": 2**28}
 """The arrays that are copied, in bytes."""
 
@@ -53,29 +54,36 @@ def logarithm(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.log(x) + 2
 
 
-OPERATIONS: dict[str, tuple[Operation, int]] = {
-    MAXIMA: (add_and_compare, 2),
-    REALS: (multiply_and_add, 2),
-    EXPONENTIALS: (add_power, 1),
-    LOGARITHMS: (logarithm, 1),
+class Kind(NamedTuple):
+    """An operation, as how many it counts, and how often it is done in a chain."""
+
+    operation: Operation
+    counts: int
+    depth: int
+
+
+KINDS = {
+    MAXIMA: Kind(add_and_compare, 2, 64),
+    REALS: Kind(multiply_and_add, 2, 64),
+    EXPONENTIALS: Kind(add_power, 1, 8),
+    LOGARITHMS: Kind(logarithm, 1, 8),
 }
-"""By the name of a rate: what is measured, and the operations that it counts as. An exponential comes with a
-subtraction and an addition."""
+"""What is measured for each rate. An exponential comes with a subtraction and an addition."""
 
 
 def rate(name: str, clock: Clock = time.perf_counter) -> float:
     """The operations a second: the highest rate of some runs, as no run is faster than the machine."""
-    operation, operations = OPERATIONS[name]
-    size, repeats = (1 << 10, 200) if jax.default_backend() == "cpu" else (1 << 22, 20)
+    kind = KINDS[name]
+    size, repeats = (1 << 10, 100) if jax.default_backend() == "cpu" else (1 << 22, 20)
     a, b = (jax.random.uniform(key, (size,)) for key in jax.random.split(jax.random.key(0)))
 
     def again(_: int, y: jax.Array) -> jax.Array:
         chains = [y + 0.1 * (number + 1) for number in range(CHAINS)]
-        for _ in range(DEPTH):
-            chains = [operation(x, a, b) for x in chains]
+        for _ in range(kind.depth):
+            chains = [kind.operation(x, a, b) for x in chains]
         return sum(chains, jnp.zeros_like(y)) / CHAINS
 
-    done = repeats * size * CHAINS * DEPTH * operations
+    done = repeats * size * CHAINS * kind.depth * kind.counts
     return done / min(_runs(partial(_loop(again, repeats), a), clock))
 
 

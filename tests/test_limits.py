@@ -15,7 +15,7 @@ import pytest
 import structdep as sd
 from benchmarks import limits
 from benchmarks.bounds import EXPONENTIALS, LOGARITHMS, MAXIMA, REALS, Counter, Work, computed, work
-from benchmarks.peaks import OPERATIONS, SIZES, add_power
+from benchmarks.peaks import KINDS, SIZES, add_power
 from benchmarks.peers.rows import Row
 from structdep.deduction import Atom, Item, Score
 
@@ -28,8 +28,9 @@ def test_work_of_eisner_is_that_by_hand() -> None:
     nodes = WORDS + 1
     splits, spans = comb(nodes + 1, 3), comb(nodes, 2)  # a span of width w has w splits
     found = work(sd.charts.eisner(), WORDS)
-    assert (found.terms, found.cells) == (3 * splits, 3 * spans)
-    assert (found.products, found.sums) == (3 * splits + 2 * spans, 3 * splits - 3 * spans)
+    assert (found.exponentials, found.logarithms) == (3 * splits, 3 * spans)
+    assert found.terms == found.multiplications == 3 * splits + 2 * spans
+    assert found.additions == 3 * splits - 3 * spans
     assert found.scores == 4 * nodes**2 and found.chart <= 4 * 4 * (spans + nodes)
 
 
@@ -51,9 +52,9 @@ def test_products_are_those_whose_premises_can_be_derived(system: sd.DeductionSy
     sums = {fold.conclusion.symbol for fold in counter.encoder.folds if not counter.encoder.is_assigned(fold)}
     conclusions = [conclusion for conclusion, *_ in steps if conclusion[0] in sums]
     found = work(system, WORDS)
-    assert (found.terms, found.cells) == (len(conclusions), len(set(conclusions)))
-    assert found.sums == found.terms - found.cells
-    assert computed(system, WORDS) > len(steps)
+    assert (found.exponentials, found.logarithms) == (len(conclusions), len(set(conclusions)))
+    assert (found.terms, found.additions) == (len(steps), len(conclusions) - len(set(conclusions)))
+    assert computed(system, WORDS) > found.terms
 
 
 def placed(atoms: list[Atom], nodes: int) -> Iterator[tuple[Cell, ...]]:
@@ -69,7 +70,7 @@ def placed(atoms: list[Atom], nodes: int) -> Iterator[tuple[Cell, ...]]:
 
 
 def test_bounds_are_work_at_peak_rates() -> None:
-    found = Work(products=600, sums=400, terms=500, cells=100, scores=1000, chart=2000)
+    found = Work(600, 400, terms=700, exponentials=500, logarithms=100, scores=1000, chart=2000)
     rates = {MAXIMA: 10.0, REALS: 20.0, EXPONENTIALS: 5.0, LOGARITHMS: 2.0}
     seconds = [found.arithmetic(rates, values) for values in ("scores", "reals", "logs")]
     assert seconds == [100, 50, 60 + 100 + 50]
@@ -94,7 +95,7 @@ def test_values_are_real_numbers_where_the_engine_sums_them() -> None:
 
 def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def peaks() -> list[Row]:
-        return [Row("peaks", "", name, "machine", "operations/s", runs=[1e9]) for name in (*OPERATIONS, *SIZES)]
+        return [Row("peaks", "", name, "machine", "operations/s", runs=[1e9]) for name in (*KINDS, *SIZES)]
 
     monkeypatch.setattr(limits, "peaks", peaks)
     out = tmp_path / "limits"
