@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from benchmarks import measure as measured
 from benchmarks.bounds import Work, computed, work
@@ -39,6 +40,8 @@ QUERIES = {BEST: "max", LOG_PARTITION: "log-partition"}
 LONG = 40
 """Sentences with more words are measured in batches a quarter as large."""
 LEAST_ROUNDS = 3
+MOST_BITS = 57.75
+"""Where the heads of a sentence have more entropy beyond 3 bits a word, the CPU engine sums in log space."""
 TITLE = """\
 # Time beside the bounds of the machine
 
@@ -106,12 +109,24 @@ def solved(row: Row) -> DeductionSystem:
 
 
 def values(row: Row) -> str:
-    """What the engine computes with. The CPU engine sums real numbers where each tree has one derivation."""
+    """What the engine computes with: scores, logarithms, or real numbers (see `SentenceGroup` of the CPU engine)."""
     if row.query == BEST:
         return "scores"
     system = solved(row)
     has_third = any(len(rule.conclusion.positions) == 3 for rule in system.rules)
-    return "reals" if row.program == "cpu" and has_third and system.derives_each_tree_once else "logs"
+    if row.program != "cpu" or not has_third or not system.derives_each_tree_once:
+        return "logs"
+    return (
+        "reals" if bits_left(measured.random_scores(system, row.words, 1)["arc"][0], row.words) < MOST_BITS else "logs"
+    )
+
+
+def bits_left(arcs: jax.Array, words: int) -> float:
+    """The entropy of the heads of all words, in bits, beyond 3 bits a word."""
+    heads = jnp.where(jnp.eye(words + 1, dtype=bool), -jnp.inf, arcs[: words + 1, : words + 1])[:, 1:]
+    log_shares = jax.nn.log_softmax(heads, axis=0)
+    entropies = jnp.sum(jnp.where(log_shares > -jnp.inf, -jnp.exp(log_shares) * log_shares, 0), axis=0) / jnp.log(2)
+    return float(jnp.sum(jnp.maximum(entropies - 3, 0)))
 
 
 def limits(results: Results) -> Iterator[tuple[Row, Limit]]:

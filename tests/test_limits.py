@@ -84,13 +84,15 @@ def test_measured_operations_compute_what_their_names_say() -> None:
 
 
 def test_values_are_real_numbers_where_the_engine_sums_them() -> None:
-    def values(system: str, query: str, engine: str) -> str:
-        return limits.values(Row("limits", system, query, engine, ""))
+    def values(system: str, query: str, engine: str, words: int = 20) -> str:
+        return limits.values(Row("limits", system, query, engine, "", words))
 
     assert values("mh4_trees", limits.LOG_PARTITION, "cpu") == "reals"
+    assert values("mh4_trees", limits.LOG_PARTITION, "cpu", words=40) == "logs"
     assert values("mh4_trees", limits.LOG_PARTITION, "xla") == values("eisner", limits.LOG_PARTITION, "cpu") == "logs"
     assert values("eisner", limits.BEST, "cpu") == "scores"
     assert limits.solved(Row("limits", "mh4_trees", limits.BEST, "cpu", "")).name == "mh4"
+    assert isclose(limits.bits_left(jnp.zeros((33, 33)), 32), 32 * 2, rel_tol=1e-5)
 
 
 def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
