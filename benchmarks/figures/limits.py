@@ -22,18 +22,19 @@ def limits() -> str:
     shapes.append(text(20, 80, "time / bound", color=GRAY, anchor="start"))
     for column, query in enumerate(queries):
         for row, (engine, name) in enumerate(ENGINES.items()):
-            plot = panel(60 + 256 * column, 112 + 262 * row, found[engine, query])
+            plot = panel(60 + 252 * column, 112 + 254 * row, found[engine, query], has_names=not column)
             shapes += plot.frame(f"{query}, {name}", "words" if row else "")
             shapes.append(path("M{:g} {:g}H{:g}".format(*plot.at(plot.x.low, 1), plot.left + plot.width), GRAY))
             for system, points in found[engine, query].items():
                 shapes += plot.line(points, colors[system])
-    return page(560, 650, "Times of charts over the bounds of the machine, by the number of words", shapes)
+    return page(560, 632, "Times of charts over the bounds of the machine, by the number of words", shapes)
 
 
-def panel(left: float, top: float, lines: Mapping[str, list[tuple[float, float]]]) -> Plot:
+def panel(left: float, top: float, lines: Mapping[str, list[tuple[float, float]]], has_names: bool) -> Plot:
     words = sorted({n for points in lines.values() for n, _ in points})
     across = Scale(16, 100, {n: f"{n:g}" for n in words}, log=True)
-    return Plot(left, top, 228, 200, across, Scale(0.8, 300, {v: f"{v}" for v in (1, 3, 10, 30, 100, 300)}, log=True))
+    up = Scale(0.8, 400, {v: f"{v}" if has_names else "" for v in (1, 3, 10, 30, 100, 300)}, log=True)
+    return Plot(left, top, 232, 196, across, up)
 
 
 def read(table: str) -> Points:
