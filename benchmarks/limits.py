@@ -2,7 +2,8 @@
 
 For each engine, system and length: milliseconds a sentence of best scores and of log-partitions, beside a bound. The
 bound is the larger of two times: that of the operations which the rules need, at the measured peak rate of arithmetic,
-and that of the bytes of scores and charts, at the measured bandwidth. With --out, an interrupted run continues.
+and that of the bytes of scores and charts, at the measured bandwidth. Peaks are those of one thread: pin the process to
+one core (`taskset -c 0`). With --out, an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -116,9 +117,8 @@ def values(row: Row) -> str:
     has_third = any(len(rule.conclusion.positions) == 3 for rule in system.rules)
     if row.program != "cpu" or not has_third or not system.derives_each_tree_once:
         return "logs"
-    return (
-        "reals" if bits_left(measured.random_scores(system, row.words, 1)["arc"][0], row.words) < MOST_BITS else "logs"
-    )
+    arcs = measured.random_scores(system, row.words, 1)["arc"][0]
+    return "reals" if bits_left(arcs, row.words) < MOST_BITS else "logs"
 
 
 def bits_left(arcs: jax.Array, words: int) -> float:
