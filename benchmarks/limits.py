@@ -1,149 +1,202 @@
-"""`python -m benchmarks.limits`: what each chart computes, what this machine could do, and what is left between them.
+"""`python -m benchmarks.limits`: the time of a chart beside the least time that the machine allows.
 
-All of charts that XLA fills, as it does on other devices than CPUs. A term is one product of a chart's rules at one set
-of positions. `needed` are the terms that the rules have; `computed` are those that the program works on, as boxes hold
-more than a chart's corner. `bytes` are read and written in all.
+For each engine, system and length: milliseconds a sentence of best scores and of log-partitions, beside a bound. The
+bound is the larger of two times: that of the operations which the rules need, at the measured peak rate of arithmetic,
+and that of the bytes of scores and charts, at the measured bandwidth. Peaks are those of one thread: pin the process to
+one core (`taskset -c 0`). With --out, an interrupted run continues.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from math import comb, prod
-from statistics import median
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from benchmarks.__main__ import machine
-from benchmarks.measure import SYSTEMS, measure, seconds
-from structdep import DeductionSystem, chart_bytes, use_engine
-from structdep._engines.xla.filling import make_steps
-from structdep._engines.xla.steps import Step
-from structdep._lowering.plan import Plan, plan
-from structdep.batching import compiler_options
-from structdep.semirings import MaxPlus
+from benchmarks import measure as measured
+from benchmarks.bounds import Work, computed, work
+from benchmarks.peaks import KINDS, SIZES, bandwidth, rate
+from benchmarks.peers.__main__ import measure
+from benchmarks.peers.installed import PEERS, is_on_one_core, machine
+from benchmarks.peers.page import machine as machine_line
+from benchmarks.peers.rows import Results, Row, Step, load
+from structdep import DeductionSystem, use_engine
 
-CELLS = (8, 16, 24, 16)
-"""The product that the limits are measured with: the first axis is summed. Its values fit a core's cache."""
+SYSTEMS = {
+    "eisner": "eisner",
+    "arc_hybrid": "arc_hybrid",
+    "mhk(4)": "mh4",
+    "mh4_trees": "mh4_trees",
+    "one_endpoint_crossing": "one_endpoint_crossing",
+}
+"""The systems of `benchmarks.measure`, by the names in tables."""
+BEST, LOG_PARTITION = "best score", "log-partition"
+QUERIES = {BEST: "max", LOG_PARTITION: "log-partition"}
+LONG = 40
+"""Sentences with more words are measured in batches a quarter as large."""
+LEAST_ROUNDS = 3
+MOST_BITS = 57.75
+"""Where the heads of a sentence have more entropy beyond 3 bits a word, the CPU engine sums in log space."""
+TITLE = """\
+# Time beside the bounds of the machine
 
-
-@dataclass(frozen=True)
-class Work:
-    """Of one sentence: terms that are needed, and computed, what is moved, and what its charts hold, in bytes."""
-
-    needed: int
-    computed: int
-    bytes: int
-    charts: int
-
-
-def work(system: DeductionSystem, words: int) -> Work:
-    """Of the value of a chart, all scores given."""
-    system = system.for_best or system
-    made = plan(system, frozenset(system.declared))
-    nodes = words + 1 + system.last
-    layout = made.layout(nodes - 1)
-    computed = moved = 0
-    for block in made.blocks(nodes - 1):
-        for step in make_steps(made, layout, block):
-            widths = block.hi - block.lo + 1
-            terms, read, written = _cells(step)
-            computed += widths * terms
-            moved += 4 * widths * (read + written)
-    return Work(_needed(made, nodes), computed, moved, chart_bytes(system, system.declared, words))
+Times are milliseconds a sentence, medians. *Arithmetic* is the least time of the operations that the rules need, at the
+peak rate of one thread. *Memory* is the least time to read the scores, and to write and read the chart. The bound is
+the larger of both. *Values*: log-partitions take an exponential for each product in log space, and a multiplication and
+an addition where they are sums of real numbers. *Computed*: the products that XLA's program computes, over those that
+the rules need. `benchmarks/bounds.py` counts operations and bytes, and `benchmarks/peaks.py` measures the peaks.
+"""
+HEADER = "engine | query | system | words | batch | ms | values | arithmetic, ms | memory, ms | time / bound | computed"
 
 
-def _cells(step: Step) -> tuple[int, int, int]:
-    """Of one step at one width: its terms, and the values that it reads and writes."""
-    terms = read = 0
-    for views, summed in step.products:
-        sizes = {d.axis - summed: d.size for view in views for d in view.dims if d.axis is not None}
-        terms += prod(step.shape) * prod(size for axis, size in sizes.items() if axis < 0)
-        read += sum(prod(d.size for d in view.dims) for view in views)
-    return terms, read, len(step.targets) * prod(step.shape)
+class Limit(NamedTuple):
+    """A measured time, and the bounds on it, in milliseconds."""
+
+    values: str
+    time: float
+    arithmetic: float
+    memory: float
+
+    @property
+    def ratio(self) -> float:
+        return self.time / max(self.arithmetic, self.memory)
 
 
-def _needed(made: Plan, nodes: int) -> int:
-    """Sets of nodes for the variables of each product; one that lies outside a span can do so on either side."""
-    total = 0
-    for fold in (fold for group in made.groups for fold in group.folds):
-        sides = 2 if fold.conclusion.is_exterior else 1
-        for term in fold.terms:
-            variables = fold.conclusion.variables.union(*(atom.variables for atom in term))
-            total += sides * comb(nodes, len(variables))
-    return total
+def clock() -> float:
+    """The processor time of a process on one core, which other processes do not lengthen; else wall-clock time."""
+    return time.process_time() if is_on_one_core() else time.perf_counter()
 
 
-def rate(term: Callable[[jax.Array, jax.Array], jax.Array], total: Callable[..., jax.Array]) -> float:
-    """Terms a second of a product that is summed, as in a chart: one factor lacks a position of the other."""
-    repeats = 400
-    short, long = jnp.zeros((CELLS[0], 1, *CELLS[2:])), jax.random.uniform(jax.random.key(0), CELLS)
+def peaks() -> list[Row]:
+    def row(name: str, unit: str, value: float) -> Row:
+        return Row("peaks", "", name, "machine", unit, runs=[value])
 
-    def again(_: int, short: jax.Array) -> jax.Array:
-        return short + 1e-9 * total(term(short, long), axis=0)[:1]
-
-    loop = jax.jit(lambda short: jax.lax.fori_loop(0, repeats, again, short), compiler_options=compiler_options())
-    return repeats * prod(CELLS) / usual(partial(loop, short))
+    rates = [row(name, "operations/s", rate(name, clock)) for name in KINDS]
+    return rates + [row(name, "bytes/s", bandwidth(size, clock)) for name, size in SIZES.items()]
 
 
-def usual(program: Callable[[], jax.Array], rounds: int = 9) -> float:
-    """The median of the seconds that it takes, once it is compiled."""
-    jax.block_until_ready(program())
-    return median(seconds(program) for _ in range(rounds))
+def times(engine: str, system: str, words: int, options: argparse.Namespace) -> list[Row]:
+    """The rows of all queries of a system, whose programs run in turn."""
+    batch = options.batch if words <= LONG else max(options.batch // 4, 1)
+    own = measured.SYSTEMS[SYSTEMS[system]]
+    scores = measured.random_scores(own, words, batch)
+    rows = [Row("limits", system, query, engine, "ms a sentence", words, batch) for query in options.queries]
+    with use_engine(engine):
+        programs = [measured.compiled(partial(measured.WORK[QUERIES[r.query]], own), scores)[0] for r in rows]
+    end = time.perf_counter() + options.seconds
+    for done in range(options.rounds):
+        if done >= LEAST_ROUNDS and time.perf_counter() > end:
+            break
+        for program, row in zip(programs, rows, strict=True):
+            row.runs.append(measured.seconds(program, clock) * 1e3 / batch)
+    return rows
 
 
-def bandwidth(megabytes: int) -> float:
-    """Bytes a second that are read and written where an array of this size is added to in a loop."""
-    x = jnp.zeros(megabytes * 2**18)
-    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 10, lambda _, y: y + 1, x), compiler_options=compiler_options())
-    return 10 * 2 * x.nbytes / usual(partial(loop, x))
+@cache
+def work_of(system: DeductionSystem, words: int) -> Work:
+    return work(system, words)
 
 
-def limits() -> dict[str, float]:
-    """What this machine does in a second."""
-    return {
-        "terms of a maximum": rate(jnp.add, MaxPlus().sum),
-        "terms of a sum of products": rate(jnp.multiply, jnp.sum),
-        "terms of a sum of exponentials": rate(lambda a, b: jnp.exp(a + b), jnp.sum),
-        "bytes, array of 1 MB": bandwidth(1),
-        "bytes, array of 256 MB": bandwidth(256),
-    }
+def solved(row: Row) -> DeductionSystem:
+    """The system whose chart the engine fills: for best scores, perhaps another one of the same trees."""
+    system = measured.SYSTEMS[SYSTEMS[row.system]]
+    return (row.query == BEST and system.for_best) or system
 
 
-COLUMNS = (
-    "system | n | needed terms | computed",
-    "MB moved | MB in charts | max, ms",
-    "at the limit of terms, ms | of bytes, ms",
-)
+def values(row: Row) -> str:
+    """What the engine computes with: scores, logarithms, or real numbers (see `SentenceGroup` of the CPU engine)."""
+    if row.query == BEST:
+        return "scores"
+    system = solved(row)
+    has_third = any(len(rule.conclusion.positions) == 3 for rule in system.rules)
+    if row.program != "cpu" or not has_third or not system.derives_each_tree_once:
+        return "logs"
+    arcs = measured.random_scores(system, row.words, 1)["arc"][0]
+    return "reals" if bits_left(arcs, row.words) < MOST_BITS else "logs"
 
 
-def table(systems: Sequence[str], words: Sequence[int], found: dict[str, float]) -> list[str]:
-    lines = [f"| {' | '.join(COLUMNS)} |", "|---|" + "--:|" * 8]
-    for name in systems:
-        for n in words:
-            own = work(SYSTEMS[name], n)
-            (taken,) = measure([(name, "max")], n, 32, 9)
-            reached = own.computed / found["terms of a maximum"], own.bytes / found["bytes, array of 256 MB"]
-            moved = (f"{number / 1e6:.2f}" for number in (own.bytes, own.charts))
-            times = (f"{time:.3g}" for time in (taken.milliseconds, *(1e3 * limit for limit in reached)))
-            cells = (name, str(n), f"{own.needed:.3g}", f"{own.computed / own.needed:.1f} x", *moved, *times)
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines
+def bits_left(arcs: jax.Array, words: int) -> float:
+    """The entropy of the heads of all words, in bits, beyond 3 bits a word."""
+    heads = jnp.where(jnp.eye(words + 1, dtype=bool), -jnp.inf, arcs[: words + 1, : words + 1])[:, 1:]
+    log_shares = jax.nn.log_softmax(heads, axis=0)
+    entropies = jnp.sum(jnp.where(log_shares > -jnp.inf, -jnp.exp(log_shares) * log_shares, 0), axis=0) / jnp.log(2)
+    return float(jnp.sum(jnp.maximum(entropies - 3, 0)))
 
 
-def main() -> None:
+def limits(results: Results) -> Iterator[tuple[Row, Limit]]:
+    found = {row.query: row.median for row in results.rows if row.part == "peaks"}
+    bandwidths = {size: found[name] for name, size in SIZES.items()}
+    for row in (row for row in results.rows if row.part == "limits"):
+        own = work_of(solved(row), row.words)
+        kind = values(row)
+        yield row, Limit(kind, row.median, 1e3 * own.arithmetic(found, kind), 1e3 * own.memory(bandwidths))
+
+
+def page(results: Results) -> str:
+    return "\n".join([TITLE, machine_line(results), *_peaks(results), "", *_table(results), ""])
+
+
+def _peaks(results: Results) -> Iterator[str]:
+    yield "| peak | a second |\n|---|--:|"
+    for row in (row for row in results.rows if row.part == "peaks"):
+        name = f"bytes of an array of {row.query}" if row.unit == "bytes/s" else row.query
+        yield f"| {name} | {row.median:.3g} |"
+
+
+def _table(results: Results) -> Iterator[str]:
+    yield f"| {HEADER} |\n|---|---|---|--:|--:|--:|---|--:|--:|--:|--:|"
+    for row, limit in sorted(limits(results), key=lambda pair: _place(pair[0])):
+        more = f"{computed(solved(row), row.words) / work_of(solved(row), row.words).terms:.1f}"
+        figures = (f"{figure:.3g}" for figure in (limit.arithmetic, limit.memory, limit.ratio))
+        cells = (row.program, row.query, f"`{row.system}`", row.words, row.batch, f"{limit.time:.3g}", limit.values)
+        yield f"| {' | '.join((*map(str, cells), *figures, more if row.program == 'xla' else ''))} |"
+
+
+def _place(row: Row) -> tuple[str, str, int, int]:
+    return row.program, row.query, list(SYSTEMS).index(row.system), row.words
+
+
+def steps(options: argparse.Namespace) -> list[Step]:
+    """The peaks, then each engine, system and length."""
+    sizes = [
+        (engine, system, words) for engine in options.engines for words in options.words for system in options.systems
+    ]
+    return [
+        Step("peaks", peaks),
+        *(Step(f"{', '.join(map(str, size))} words", partial(times, *size, options)) for size in sizes),
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=__doc__)
+    engines = ["cpu" if jax.default_backend() == "cpu" else "gpu", "xla"]
+    parser.add_argument("--engines", nargs="+", choices=engines, default=engines, help="(default: all of this machine)")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--words", nargs="+", type=int, default=[20, 40], help="sentence lengths (default: 20 40)")
-    options = parser.parse_args()
-    found = limits()
-    print(f"{machine()}\n")
-    print("\n".join(f"* {name} a second: {value:.3g}" for name, value in found.items()), end="\n\n")
-    with use_engine("xla"):
-        print("\n".join(table(options.systems, options.words, found)))
+    parser.add_argument("--queries", nargs="+", choices=QUERIES, default=list(QUERIES))
+    parser.add_argument(
+        "--words", nargs="+", type=int, default=[20, 40, 80], help="sentence lengths (default: 20 40 80)"
+    )
+    parser.add_argument("--batch", type=int, default=64, help=f"a quarter above {LONG} words (default: 64)")
+    parser.add_argument("--rounds", type=int, default=15, help="runs of each program (default: 15)")
+    parser.add_argument("--seconds", type=float, default=20, help="three rounds, then no more after that (default: 20)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after that many minutes")
+    parser.add_argument("--out", type=Path, help="write OUT.md and OUT.json; what is measured there is kept")
+    options = parser.parse_args(arguments)
+    own = {name: fact for name, fact in machine().items() if name not in (*PEERS, "torch")}
+    try:
+        results = load(options.out.with_suffix(".json"), own) if options.out else Results(own)
+    except ValueError as error:
+        parser.error(str(error))
+    if left := measure(steps(options), results, options, page):
+        print(f"{left} steps are left: give the same command again", file=sys.stderr)
+    if not options.out:
+        print(page(results))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.figures import ROOT
 from benchmarks.figures.coverage import coverage
+from benchmarks.figures.limits import limits
 from benchmarks.figures.marginals import marginals
 from benchmarks.figures.semirings import semirings
 from benchmarks.figures.speed import speed
@@ -27,6 +28,7 @@ PICTURES = {f"rules-{name}": lambda system=system: rules.svg(system()) for name,
     "calibration": calibration,
     "learning": learning,
     "speed": speed,
+    "limits": limits,
 }
 """The functions that draw, by the names of files."""
 

@@ -11,7 +11,7 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.peers.installed import cores, machine
@@ -54,7 +54,9 @@ def steps_of(part: str, results: Results, options: argparse.Namespace) -> list[S
         return []
 
 
-def measure(steps: Sequence[Step], results: Results, options: argparse.Namespace) -> int:
+def measure(
+    steps: Sequence[Step], results: Results, options: argparse.Namespace, page: Callable[[Results], str] = page
+) -> int:
     """Run the steps that are not done, for as many minutes as there are. Returns the number of those left."""
     missing = [step for step in steps if step.name not in results.done]
     end = time.perf_counter() + 60 * options.minutes
@@ -63,13 +65,13 @@ def measure(steps: Sequence[Step], results: Results, options: argparse.Namespace
             return len(missing) - number
         start = time.perf_counter()
         results.add(step.name, step.run())
-        write(results, options.out)
+        write(results, options.out, page)
         took = time.perf_counter() - start
         print(f"{number + 1}/{len(missing)} {step.name} ({took:.0f} s)", file=sys.stderr, flush=True)
     return 0
 
 
-def write(results: Results, out: Path | None) -> None:
+def write(results: Results, out: Path | None, page: Callable[[Results], str] = page) -> None:
     if out:
         results.save(out.with_suffix(".json"))
         write_whole(out.with_suffix(".md"), page(results))
