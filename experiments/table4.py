@@ -15,7 +15,7 @@ from structdep_parser.cli import train as train_command
 from structdep_parser.cli.options import Arguments, add_renamed, argument_parser, command, confirmed
 from structdep_parser.config import Config
 from structdep_parser.console import plain
-from structdep_parser.data.conllu import read
+from structdep_parser.data.treebank import Treebank
 from structdep_parser.files import write_whole
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.tables import as_csv, markdown, mean_of
@@ -73,15 +73,16 @@ def config_of(command: Sequence[str]) -> Config:
 
 def on_treebanks(command_lines: Iterable[Sequence[str]]) -> Iterator[tuple[Config, float]]:
     """The configuration of each run, with the treebank that it would be trained on, and about how long that takes."""
-    found: dict[str, tuple[str, float]] = {}
+    found: dict[str, tuple[Treebank, float]] = {}
     for command_line in command_lines:
-        config = config_of(command_line)
+        options, config = train_command.parser().parse_args(command_line), config_of(command_line)
         if config.lang not in found:
-            treebank = train_command.treebank(train_command.parser().parse_args(command_line))
-            found[config.lang] = treebank.checksum, sum(map(len, read(treebank.train))) / MEASURED
-        checksum, size = found[config.lang]
+            treebank = train_command.treebank(options)
+            found[config.lang] = treebank, treebank.words() / MEASURED
+        treebank, size = found[config.lang]
+        config = train_command.fitted(config, options, treebank)
         minutes = size * config.epochs * config.members * MINUTES.get(config.parser, 1.0)
-        yield replace(config, treebank=checksum), minutes
+        yield replace(config, treebank=treebank.checksum), minutes
 
 
 def check(options: argparse.Namespace) -> None:

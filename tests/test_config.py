@@ -1,9 +1,13 @@
 """What a run is: numbers that make no parser are told, and one run has one configuration."""
 
+from pathlib import Path
+
 import pytest
 
 from structdep_parser.cli import train as train_command
-from structdep_parser.config import COUNTS, RULES, Config
+from structdep_parser.config import COUNTS, RULES, Config, usual_epochs
+from structdep_parser.data.conllu import read
+from structdep_parser.data.demo_treebank import write_demo_treebank
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,14 @@ def test_a_folder_to_start_from_has_one_name() -> None:
     chosen = [["--init-from", start] for start in ("runs/a", "runs/a/", "./runs//a")]
     assert len({config_of(*start) for start in chosen}) == 1
     assert config_of().init_from == ""
+
+
+def test_epochs_follow_the_number_of_words_where_none_are_asked_for(tmp_path: Path) -> None:
+    treebank = write_demo_treebank(tmp_path)
+    assert treebank.words() == sum(map(len, read(treebank.train)))
+    for asked, epochs in (([], usual_epochs(treebank.words())), (["--epochs", "7"], 7), (["--set", "epochs=8"], 8)):
+        options = train_command.parser().parse_args(["--lang", "demo", *asked])
+        assert train_command.fitted(train_command.config(options), options, treebank).epochs == epochs
 
 
 def test_the_defaults_are_the_recipe_of_the_most_accurate_parser() -> None:

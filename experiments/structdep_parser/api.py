@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from structdep_parser.config import Config
+from structdep_parser.config import Config, usual_epochs
 from structdep_parser.data import named_files
 from structdep_parser.data.conllu import Sentence, of_words
 from structdep_parser.data.held_out import TENTH
@@ -188,7 +188,7 @@ def train(
             train on all of them, and take the last epoch.
         test: files that are evaluated at the end.
         folder: of the run: its log, checkpoints, predicted trees, reports, and the model.
-        config: all choices; default: `Config()`.
+        config: all choices; default: `Config()`, with as many epochs as suit the number of words.
         logger: told the figures of each epoch, and finished when training ends.
         choices: fields of `Config`, such as `parser="mst"`, `loss="nll"`, `epochs=30`.
 
@@ -206,6 +206,8 @@ def train(
             f"train has no choice {', '.join(sorted(unknown))}: expected fields of Config, such as epochs=10"
         )
     chosen = {"lang": treebank.lang, **choices}
+    if config is None:
+        chosen = {"epochs": usual_epochs(treebank.words()), **chosen}
     experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
     experiment.train(logger=logger)
     experiment.report()

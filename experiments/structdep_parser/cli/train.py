@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from structdep_parser.cli.files import name_of
@@ -13,8 +14,9 @@ from structdep_parser.cli.options import (
     command,
 )
 from structdep_parser.cli.train_options import parser as parser
-from structdep_parser.config import Config
+from structdep_parser.config import Config, usual_epochs
 from structdep_parser.data.held_out import NONE
+from structdep_parser.data.treebank import Treebank
 
 CHOICES = (
     "parser",
@@ -28,7 +30,6 @@ CHOICES = (
     "encoder_layer",
     "seed",
     "members",
-    "epochs",
 )
 
 
@@ -38,7 +39,15 @@ def config(options: argparse.Namespace) -> Config:
     chosen |= {
         name: str(Path(path).resolve()) for name in ("vectors", "features_file") if (path := getattr(options, name))
     }
+    if options.epochs is not None:
+        chosen["epochs"] = options.epochs
     return Config(**chosen | {"init_from": options.init_from and str(Path(options.init_from))}).set(options.set)
+
+
+def fitted(chosen: Config, options: argparse.Namespace, found: Treebank) -> Config:
+    """With the epochs that suit the treebank, where the command line has none."""
+    is_asked = options.epochs is not None or any(setting.startswith("epochs=") for setting in options.set)
+    return chosen if is_asked else replace(chosen, epochs=usual_epochs(found.words()))
 
 
 def check_processes(options: argparse.Namespace) -> None:
@@ -98,6 +107,7 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     if options.distributed or options.coordinator:
         join(options.coordinator, options.processes, options.process)
     devices, found = Devices(options.devices), treebank(options)
+    chosen = fitted(chosen, options, found)
     if not leads():
         train_as_worker(chosen, found, devices)
         return 0

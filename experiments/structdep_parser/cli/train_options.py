@@ -20,7 +20,7 @@ from structdep_parser.cli.options import (
     add_treebank_options,
     argument_parser,
 )
-from structdep_parser.config import Config
+from structdep_parser.config import EPOCHS, SIZE, Config
 from structdep_parser.data.held_out import TENTH
 
 DEFAULTS = Config()
@@ -136,7 +136,9 @@ def parser() -> argparse.ArgumentParser:
         "--beam", type=int, default=1, metavar="WIDTH", help="beam width of a transition parser; default: 1, greedy"
     )
     run = made.add_argument_group("run")
-    run.add_argument("--epochs", type=int, default=DEFAULTS.epochs, help="default: %(default)s")
+    run.add_argument(
+        "--epochs", type=int, help=f"default: {EPOCHS} for {SIZE:,} words, more for fewer words, fewer for more"
+    )
     run.add_argument(
         "--set",
         nargs="+",
