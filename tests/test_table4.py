@@ -13,9 +13,11 @@ from training_cases import small_treebank
 
 import table4
 from structdep_parser.cli import train as train_command
-from structdep_parser.config import Config
+from structdep_parser.config import Config, usual_epochs
 from structdep_parser.data.treebank import VARIABLE
 
+EPOCHS = usual_epochs(0)
+"""Of the smallest treebanks."""
 UAS = {("mh3", 1): 83.0, ("mh3", 2): 84.0, ("mst", 1): 85.0}
 
 
@@ -25,12 +27,14 @@ def config_of(arguments: Sequence[str]) -> Config:
 
 def finish(arguments: Sequence[str], epochs: int | None = None) -> int:
     """What structdep train leaves, without the work, after all epochs or so many; the second seed of mst fails."""
-    options, config = train_command.parser().parse_args(arguments), config_of(arguments)
+    options = train_command.parser().parse_args(arguments)
+    treebank = train_command.treebank(options)
+    config = train_command.fitted(config_of(arguments), options, treebank)
     if (config.parser, config.seed) not in UAS:
         return 1
     uas = UAS[config.parser, config.seed]
     folder = options.runs / config.name
-    replace(config, treebank=train_command.treebank(options).checksum).write(folder / "config.json")
+    replace(config, treebank=treebank.checksum).write(folder / "config.json")
     results = {
         split: {"groups": {"all": {"words": 9, "uas": uas - less, "las": uas - 6 - less}}}
         for split, less in (("dev", 0), ("test", 1))
@@ -147,7 +151,7 @@ def test_runs_that_lack_epochs_go_on(command: list[str], tmp_path: Path) -> None
     assert table4.main([*command, "--collect"]) == 1
     assert table4.main(command, finish) == 1 and len(asked_by(command)) == 1
     path = tmp_path / "got-mh3-hinge-2" / "report.json"
-    path.write_text(path.read_text().replace('"minutes": 20.0', '"minutes": 19.5'))
+    path.write_text(path.read_text().replace(f'"minutes": {EPOCHS / 2}', '"minutes": 19.5'))
     assert asked_by(command) == ["got-mh3-hinge-2", "got-mst-nll-2"]
     assert table4.main([*command, "--collect"]) == 0
     assert "| mh3 | 83.00 (1) |" in (tmp_path / "table4.md").read_text(encoding="utf-8")
@@ -158,13 +162,13 @@ def test_all_members_of_a_run_must_be_finished(command: list[str], tmp_path: Pat
     assert table4.main(several, finish) == 1 and len(asked_by(several)) == 4
     folder = tmp_path / "got-mh3-members2-hinge-1"
     (folder / "log.jsonl").unlink()
-    for seed, epochs in ((1, 40), (2, 20)):
+    for seed, epochs in ((1, EPOCHS), (2, 20)):
         log(folder / f"seed-{seed}", epochs)
     report = json.loads((folder / "report.json").read_text())
-    report["training"]["minutes"] = 40.0
+    report["training"]["minutes"] = float(EPOCHS)
     (folder / "report.json").write_text(json.dumps(report))
     assert folder.name in asked_by(several)
-    log(folder / "seed-2", 40)
+    log(folder / "seed-2", EPOCHS)
     assert folder.name not in asked_by(several) and len(asked_by(several)) == 3
 
 
@@ -184,7 +188,10 @@ def test_versions_of_a_treebank_are_told_apart(command: list[str], tmp_path: Pat
     assert names == [f"| {parser}, treebank: {name}" for parser in ("mh3", "mst") for name in treebank]
 
 
-@pytest.mark.parametrize("content", ['{"results": ', "{}", "[]", '{"training": {"minutes": 20}, "results": []}'])
+UNREADABLE = f'{{"training": {{"minutes": {EPOCHS // 2}}}, "results": []}}'
+
+
+@pytest.mark.parametrize("content", ['{"results": ', "{}", "[]", UNREADABLE])
 def test_damaged_reports_are_named(
     content: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -206,8 +206,8 @@ def train(
             f"train has no choice {', '.join(sorted(unknown))}: expected fields of Config, such as epochs=10"
         )
     chosen = {"lang": treebank.lang, **choices}
-    if config is None:
-        chosen = {"epochs": usual_epochs(treebank.words()), **chosen}
+    if config is None and "epochs" not in chosen:
+        chosen |= {"epochs": usual_epochs(treebank.words()), "sized": True}
     experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
     experiment.train(logger=logger)
     experiment.report()

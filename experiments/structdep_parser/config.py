@@ -74,6 +74,7 @@ class Config:
     tag_weight: float = 0.6  # of each tagset, and of lemmas: they are a help for the encoder, not the aim
 
     epochs: int = EPOCHS  # after these the learning rate is zero; the command fits them to the treebank's size
+    sized: bool = False  # the epochs are those that suit the treebank's size: filled in when the run begins
     words_per_batch: int = 250  # few: what counts is the number of steps, and a step costs less than in proportion
     max_shapes: int = 3  # each costs a compilation, about ten seconds for MH_4
     learning_rate: float = 3e-3  # high for Adam, and with small batches better than 2e-3 with large ones

@@ -47,7 +47,7 @@ def config(options: argparse.Namespace) -> Config:
 def fitted(chosen: Config, options: argparse.Namespace, found: Treebank) -> Config:
     """With the epochs that suit the treebank, where the command line has none."""
     is_asked = options.epochs is not None or any(setting.startswith("epochs=") for setting in options.set)
-    return chosen if is_asked else replace(chosen, epochs=usual_epochs(found.words()))
+    return chosen if is_asked else replace(chosen, epochs=usual_epochs(found.words()), sized=True)
 
 
 def check_processes(options: argparse.Namespace) -> None:

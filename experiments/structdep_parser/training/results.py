@@ -85,5 +85,7 @@ def _changes(config: Config) -> str:
     """What is not as usual, but for what differs from language to language and from seed to seed."""
     init_from = Path(config.init_from).name.removeprefix(f"{config.lang}-").removesuffix(f"-{config.seed}")
     usual = Config(lang=config.lang, parser=config.parser, seed=config.seed, treebank=config.treebank)
+    if config.sized:
+        usual = replace(usual, epochs=config.epochs, sized=True)
     differences = replace(config, init_from=init_from).differences(usual)
     return "".join(f", {difference.partition(', not ')[0]}" for difference in differences)
