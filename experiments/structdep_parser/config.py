@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ class Config:
     tag_weight: float = 0.6  # of each tagset, and of lemmas: they are a help for the encoder, not the aim
 
     epochs: int = EPOCHS  # after these the learning rate is zero; the command fits them to the treebank's size
-    sized: bool = False  # the epochs are those that suit the treebank's size: filled in when the run begins
+    sized: bool = field(default=False, compare=False)  # whether the epochs are those that suit the treebank's size
     words_per_batch: int = 250  # few: what counts is the number of steps, and a step costs less than in proportion
     max_shapes: int = 3  # each costs a compilation, about ten seconds for MH_4
     learning_rate: float = 3e-3  # high for Adam, and with small batches better than 2e-3 with large ones
@@ -124,7 +124,8 @@ class Config:
     def changes(self, other: "Config") -> dict[str, tuple[str, str]]:
         """The names of values that are not the same in `other`, with both values."""
         there, own = asdict(other), asdict(self)
-        return {name: (_shown(own[name]), _shown(there[name])) for name in own if own[name] != there[name]}
+        compared = [field.name for field in fields(self) if field.compare]
+        return {name: (_shown(own[name]), _shown(there[name])) for name in compared if own[name] != there[name]}
 
     def set(self, settings: Iterable[str]) -> "Config":
         """With other numbers, each written as on a command line, but for those with options of their own.

@@ -86,6 +86,6 @@ def _changes(config: Config) -> str:
     init_from = Path(config.init_from).name.removeprefix(f"{config.lang}-").removesuffix(f"-{config.seed}")
     usual = Config(lang=config.lang, parser=config.parser, seed=config.seed, treebank=config.treebank)
     if config.sized:
-        usual = replace(usual, epochs=config.epochs, sized=True)
+        usual = replace(usual, epochs=config.epochs)
     differences = replace(config, init_from=init_from).differences(usual)
     return "".join(f", {difference.partition(', not ')[0]}" for difference in differences)
