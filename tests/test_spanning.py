@@ -162,6 +162,14 @@ def test_scores_that_numbers_cannot_hold() -> None:
 
 
 @roots
+def test_sentences_without_words(single_root: bool) -> None:
+    """They have a tree without arcs, in which no word depends on the root."""
+    trees = sd.TreeDistribution(all_trees(single_root), np.zeros((2, 4, 4), np.float32), np.array([0, 3]))
+    close(trees.log_partition(), [-np.inf if single_root else 0, np.log(9 if single_root else 16)])
+    close(np.asarray(trees.marginals()).sum((1, 2)), [0, 3])
+
+
+@roots
 def test_numbers_hold_usual_scores(single_root: bool) -> None:
     usual = np.random.default_rng(12).normal(size=(3, 9, 9)).astype(np.float32)
     usual[:, np.arange(9), np.arange(9)] = -np.inf
