@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import structdep as sd
 from structdep.charts import mh4_trees
 from structdep.spanning import SpanningTrees, all_trees
-from structdep.spanning.matrix_tree import _by_determinant
+from structdep.spanning.matrix_tree import _by_determinant, _factors
 from structdep.trees import all_trees as every_tree
 from structdep.trees import check_trees
 
@@ -173,8 +173,9 @@ def test_sentences_without_words(single_root: bool) -> None:
 def test_numbers_hold_usual_scores(single_root: bool) -> None:
     usual = np.random.default_rng(12).normal(size=(3, 9, 9)).astype(np.float32)
     usual[:, np.arange(9), np.arange(9)] = -np.inf
-    assert _by_determinant(jnp.asarray(usual), jnp.full(3, 8), single_root)[1]
-    assert not _by_determinant(jnp.asarray(nested_cycles()[None]), jnp.array([3]), single_root)[1]
+    for scores, will_do in ((usual, True), (nested_cycles()[None], False)):
+        given = jnp.asarray(scores), jnp.full(len(scores), scores.shape[-1] - 1), single_root
+        assert _by_determinant(*given, _factors(*given))[1] == will_do
 
 
 @slow
