@@ -58,7 +58,8 @@ def batches(
         rest = members[order].tolist()
         while rest:
             group = _Group(shape, encoded, rest)
-            rest = [member for member in rest if member not in group.roots]
+            seen = len(group.roots) + PASSED + 1
+            rest = [member for member in rest[:seen] if member not in group.roots] + rest[seen:]
             made.append(group.batch())
     return made if rng is None else [made[number] for number in rng.permutation(len(made))]
 
