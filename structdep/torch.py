@@ -27,12 +27,11 @@ Example: a biaffine model learns by the likelihood of MH_4 trees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
 import torch
-from torch.autograd.function import once_differentiable
 
 import structdep as sd
 from structdep._once import once
@@ -244,6 +243,8 @@ def sample(
         >>> st.sample(sd.charts.eisner(), torch.zeros(2, 4, 4), seed=0, samples=5).shape
         torch.Size([5, 2, 3])
     """
+    if not isinstance(samples, int):
+        raise TypeError(f"samples are {type(samples).__name__}: write a number of trees, and lengths=... for lengths")
     names, tensors = _flat(scores)
     found = _sample(system, single_root, samples)(_tables(names, tensors), _array(_lengths(lengths)), seed)
     return _tensor(found).long()
@@ -285,19 +286,15 @@ class _Value(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Function, names: tuple[str, ...], rest: Any, *tensors: torch.Tensor) -> Any:
         value, slopes = _with_slopes(function)(_tables(names, tensors), *map(_array, rest))
-        ctx.save_for_backward(*(_tensor(slopes[name]) for name in names))
+        ctx.count = len(names)
+        ctx.save_for_backward(*(_tensor(slopes[name]) for name in names), *tensors)
         return _tensor(value)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        slopes = ctx.saved_tensors
-        return (
-            None,
-            None,
-            None,
-            *(s * gradient.reshape(*gradient.shape, *[1] * (s.dim() - gradient.dim())) for s in slopes),
-        )
+        slopes, tensors = ctx.saved_tensors[: ctx.count], ctx.saved_tensors[ctx.count :]
+        found = (s * gradient.reshape(*gradient.shape, *[1] * (s.dim() - gradient.dim())) for s in slopes)
+        return None, None, None, *_differentiated_once(found, tensors)
 
 
 class _Marginals(torch.autograd.Function):
@@ -310,11 +307,31 @@ class _Marginals(torch.autograd.Function):
         return _tensor(function(_tables(names, tensors), _array(lengths)))
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         tables = _tables(ctx.names, ctx.saved_tensors)
         slopes = _pullback(ctx.function)(tables, _array(ctx.lengths), _array(gradient))
-        return None, None, None, *(_tensor(slopes[name]) for name in ctx.names)
+        found = (_tensor(slopes[name]) for name in ctx.names)
+        return None, None, None, *_differentiated_once(found, (gradient, *ctx.saved_tensors))
+
+
+class _DifferentiatedOnce(torch.autograd.Function):
+    """A first derivative, whose own derivatives by the tensors behind it are an error, not zero."""
+
+    @staticmethod
+    def forward(ctx: Any, slope: torch.Tensor, *tensors: torch.Tensor) -> torch.Tensor:
+        return slope.view_as(slope)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        raise NotImplementedError(
+            "functions of structdep.torch are differentiated once: for second derivatives, write the loss in JAX"
+        )
+
+
+def _differentiated_once(slopes: Iterable[torch.Tensor], tensors: Sequence[torch.Tensor]) -> Iterable[torch.Tensor]:
+    if not torch.is_grad_enabled():  # without create_graph
+        return slopes
+    return (_DifferentiatedOnce.apply(slope, *tensors) for slope in slopes)
 
 
 def _value(function: Function, scores: Scores, lengths: torch.Tensor | None, *rest: torch.Tensor) -> torch.Tensor:
@@ -342,7 +359,12 @@ def _flat(scores: Scores) -> tuple[tuple[str, ...], list[torch.Tensor]]:
 
 
 def _lengths(lengths: torch.Tensor | None) -> torch.Tensor | None:
-    return None if lengths is None else lengths.int()
+    if lengths is None:
+        return None
+    if not isinstance(lengths, torch.Tensor) or lengths.is_floating_point():
+        kind = lengths.dtype if isinstance(lengths, torch.Tensor) else type(lengths).__name__
+        raise TypeError(f"lengths are {kind}: write a tensor of integers")
+    return lengths.int()
 
 
 def _tables(names: tuple[str, ...], tensors: Any) -> dict[str, jax.Array]:

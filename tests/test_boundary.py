@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a constructor for a system": (
         lambda: sd.argmax(sd.charts.arc_hybrid, ARCS),  # type: ignore[arg-type]
         TypeError,
-        r"arc_hybrid is no class of trees: call it: structdep.charts.arc_hybrid\(\)",
+        r"arc_hybrid is a function, no class of trees: write structdep.charts.arc_hybrid\(\)",
     ),
     "no square": (
         lambda: inside(ARCS[..., :3]),

@@ -108,6 +108,15 @@ def test_layouts_in_memory_do_not_matter(batch: int) -> None:
     assert torch.allclose(half.float(), found, rtol=0.05)
 
 
+@pytest.mark.parametrize("query", ["log_partition", "marginals"])
+def test_second_derivatives_are_refused(query: str) -> None:
+    scores = torch.zeros(2, 4, 4, requires_grad=True)
+    value = (getattr(st, query)(sd.charts.eisner(), scores) ** 2).sum()
+    (slope,) = torch.autograd.grad(value, scores, create_graph=True)
+    with pytest.raises(NotImplementedError, match="differentiated once"):
+        ((slope**2).sum() + (scores**2).sum()).backward()
+
+
 def test_what_is_no_tensor_of_floats_is_refused() -> None:
     eisner = sd.charts.eisner()
     with pytest.raises(TypeError, match=r"scores arc are torch.int64: write a tensor of floats"):

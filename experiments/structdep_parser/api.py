@@ -96,6 +96,8 @@ class Parser:
         if treebank is not None:
             named = (replace(sentence, treebank=treebank) for sentence in named)
         for group in groups(named, _refuse):
+            if decoding.known and not any((sentence.heads >= 0).any() for sentence in group):
+                self.warn('constraints=True, but no sentence has a known head: read_conllu(path, "partial") reads them')
             for sentence in group if decoding.known else ():
                 if told := contradiction(sentence):
                     raise ValueError(told)

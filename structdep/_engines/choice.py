@@ -32,6 +32,7 @@ class Engine(Protocol):
 
 XLA: Engine = xla.Engine()
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (cpu.Engine(), gpu.Engine(), XLA)}
+PLATFORMS = "cpu", "cuda", "rocm", "tpu"
 OF_PLATFORM = {"cpu": ("cpu", "xla"), "cuda": ("gpu", "xla")}
 """The engines of each platform, the fastest first; on other platforms, XLA's."""
 
@@ -106,6 +107,7 @@ def describe(
 
     Raises:
         TypeError: `system` is no class of trees, or `semiring` is no semiring.
+        ValueError: there is no such platform.
 
     Example:
         >>> import structdep as sd
@@ -118,6 +120,8 @@ def describe(
     check_system(system)
     chart = chart_of(instance(semiring))
     names = _names(scores)
+    if platform not in (None, *PLATFORMS):
+        raise ValueError(f"{platform!r} is no platform: expected one of {', '.join(PLATFORMS)}")
     platform = platform or default_platform()
     lines = [f"{system.name} in {type(instance(semiring)).__name__}, scores {', '.join(names)}, on {platform}:"]
     for query in _queries(chart):

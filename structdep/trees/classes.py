@@ -34,9 +34,9 @@ def check_system(system: object) -> None:
     if not isinstance(system, System):
         if callable(system):
             name = getattr(system, "__name__", type(system).__name__)
-            raise TypeError(
-                f"{name} is no class of trees: call it: structdep.charts.arc_hybrid(), structdep.charts.mhk(4), .."
-            )
+            called = {"mhk": "mhk(4)", "all_trees": "spanning.all_trees()"}.get(name, f"{name}()")
+            place = "" if "." in called else "charts."
+            raise TypeError(f"{name} is a function, no class of trees: write structdep.{place}{called}")
         raise TypeError(
             f"{type(system).__name__} is no class of trees: give a system from structdep.charts, a DeductionSystem of "
             "your own, or structdep.spanning.all_trees()"
