@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from structdep_parser.cli.files import name_of
 from structdep_parser.cli.files import treebank as treebank
@@ -16,7 +17,9 @@ from structdep_parser.cli.options import (
 from structdep_parser.cli.train_options import parser as parser
 from structdep_parser.config import Config, usual_epochs
 from structdep_parser.data.held_out import NONE
-from structdep_parser.data.treebank import Treebank
+
+if TYPE_CHECKING:
+    from structdep_parser.data.treebank import Treebank
 
 CHOICES = (
     "parser",
@@ -44,7 +47,7 @@ def config(options: argparse.Namespace) -> Config:
     return Config(**chosen | {"init_from": options.init_from and str(Path(options.init_from))}).set(options.set)
 
 
-def fitted(chosen: Config, options: argparse.Namespace, found: Treebank) -> Config:
+def fitted(chosen: Config, options: argparse.Namespace, found: "Treebank") -> Config:
     """With the epochs that suit the treebank, where the command line has none."""
     is_asked = options.epochs is not None or any(setting.startswith("epochs=") for setting in options.set)
     return chosen if is_asked else replace(chosen, epochs=usual_epochs(found.words()), sized=True)
