@@ -18,6 +18,7 @@ from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.model import Model
+from structdep_parser.nn.scorers import scores_of
 from structdep_parser.parsers.registry import algorithm_of
 from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.training.experiment import Experiment
@@ -84,7 +85,7 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
 
     @jax.jit
     def scored(states: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
-        return model.merged(model.arrays).scorer(states, lengths)
+        return scores_of(model.merged(model.arrays).scorer, states, lengths)
 
     reading = model.reader(model.arrays, sentences)
     for batch in tree_batches(sentences):
