@@ -59,7 +59,11 @@ class Parser:
 
     def parse(self, sentences: Iterable[Words | Sentence], **options: Any) -> list[Parsed]:
         """The trees of sentences, as a list; see `stream`."""
-        return list(self.stream(sentences, **options))
+        given = list(sentences)
+        known = (isinstance(sentence, Sentence) and (sentence.heads >= 0).any() for sentence in given)
+        if options.get("constraints") is True and not any(known):
+            self.warn('constraints=True, but no sentence has a known head: read_conllu(path, "partial") reads them')
+        return list(self.stream(given, **options))
 
     def stream(
         self,
@@ -96,8 +100,6 @@ class Parser:
         if treebank is not None:
             named = (replace(sentence, treebank=treebank) for sentence in named)
         for group in groups(named, _refuse):
-            if decoding.known and not any((sentence.heads >= 0).any() for sentence in group):
-                self.warn('constraints=True, but no sentence has a known head: read_conllu(path, "partial") reads them')
             for sentence in group if decoding.known else ():
                 if told := contradiction(sentence):
                     raise ValueError(told)

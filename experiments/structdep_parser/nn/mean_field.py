@@ -16,7 +16,7 @@ ITERATIONS = 3
 
 
 class Parts(NamedTuple):
-    """Factors of the scores of parts, `[B, n+2, f]` each; those of the sentinel are not used.
+    """Factors of the scores of parts, `[B, n+1, f]` each.
 
     Siblings j, k below i have `Σ_f head_if sibling_jf sibling_kf`, arcs i to j to k `Σ_f grandparent_if parent_jf
     grandchild_kf`.
@@ -46,7 +46,6 @@ class MeanField(nnx.Module):
 def mean_field(arcs: jax.Array, parts: Parts, lengths: jax.Array) -> jax.Array:
     """Arc scores `[B, n+1, n+1]` with what each arc is expected to gain by parts; each word chooses its head alone."""
     allowed = _allowed(arcs.shape[-1], lengths)
-    parts = Parts(*(part[:, :-1] for part in parts))
 
     def probabilities(scores: jax.Array) -> jax.Array:
         return choice_of_heads(jnp.where(allowed, scores, -jnp.inf))

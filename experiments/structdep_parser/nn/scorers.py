@@ -120,4 +120,6 @@ class TableScorer(nnx.Module):
             scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
         for (role, names), linear in zip(self.singles, self.linears, strict=True):
             scores |= dict(zip(names, jnp.moveaxis(linear(of_words[role]), -1, 0), strict=True))
-        return scores if parts is None else scores | {"arc": mean_field(scores["arc"], parts, lengths)}
+        if parts is None:
+            return scores
+        return scores | {"arc": mean_field(scores["arc"], Parts(*(part[:, :-1] for part in parts)), lengths)}
