@@ -22,10 +22,9 @@ import jax.numpy as jnp
 from benchmarks import measure as measured
 from benchmarks.bounds import Work, computed, work
 from benchmarks.peaks import KINDS, SIZES, bandwidth, rate
-from benchmarks.peers.__main__ import measure
 from benchmarks.peers.installed import PEERS, is_on_one_core, machine
 from benchmarks.peers.page import machine as machine_line
-from benchmarks.peers.rows import Results, Row, Step, load
+from benchmarks.peers.rows import Results, Row, Step, load, measure
 from structdep import DeductionSystem, use_engine
 
 SYSTEMS = {

@@ -59,8 +59,9 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     for source, page in PAGES.items():
-        title = f"# Results: {Path(page).stem}\n\n" if page.startswith("results/") else ""
-        files.append(File.generated(config, page, content=title + (ROOT / source).read_text(encoding="utf-8")))
+        text = (ROOT / source).read_text(encoding="utf-8")
+        title = "" if text.startswith("#") or not page.startswith("results/") else f"# Results: {Path(page).stem}\n\n"
+        files.append(File.generated(config, page, content=title + text))
     for name, path in API.items():
         files.append(File.generated(config, f"api/{name}.md", content="\n".join(reference(name, path))))
 

@@ -67,14 +67,16 @@ def test_an_interrupted_run_continues_and_the_page_is_written_after_each_step(tm
         return Step(name, lambda: ran.append(name) or [parser_row("UDPipe", len(ran))])  # type: ignore[func-returns-value]
 
     options = command.arguments_parser().parse_args(["--out", str(out)])
-    assert command.measure([one("run 1")], Results(MACHINE), options) == 0
+    assert command.measure([one("run 1")], Results(MACHINE), options, command.page) == 0
     known = load(out.with_suffix(".json"), MACHINE)
-    assert command.measure([one("run 1"), one("run 2")], known, options) == 0
+    assert command.measure([one("run 1"), one("run 2")], known, options, command.page) == 0
     assert ran == ["run 1", "run 2"]
     assert [saved["runs"] for saved in json.loads(out.with_suffix(".json").read_text())["rows"]] == [[1, 2]]
     assert "(1 to 2)" in out.with_suffix(".md").read_text()
     options.minutes = -1
-    assert command.measure([one("run 1"), one("run 3"), one("run 4")], known, options) == 2 and len(ran) == 2
+    assert (
+        command.measure([one("run 1"), one("run 3"), one("run 4")], known, options, command.page) == 2 and len(ran) == 2
+    )
     with pytest.raises(ValueError, match=r"another machine or of other versions \(SuPar, torch\)"):
         load(out.with_suffix(".json"), MACHINE | {"SuPar": "1.2", "torch": "3"})
 

@@ -152,7 +152,7 @@ def nested_cycles() -> NDArray[np.float32]:
     return scores
 
 
-def test_scores_that_numbers_cannot_hold() -> None:
+def test_scores_that_determinants_cannot_hold() -> None:
     scores, heads = nested_cycles(), every_tree(3)
     totals = scores.astype(np.float64)[heads, [1, 2, 3]].sum(-1)
     expected = np.logaddexp.reduce(totals)
@@ -170,7 +170,7 @@ def test_sentences_without_words(single_root: bool) -> None:
 
 
 @roots
-def test_numbers_hold_usual_scores(single_root: bool) -> None:
+def test_determinants_hold_usual_scores(single_root: bool) -> None:
     usual = np.random.default_rng(12).normal(size=(3, 9, 9)).astype(np.float32)
     usual[:, np.arange(9), np.arange(9)] = -np.inf
     for scores, will_do in ((usual, True), (nested_cycles()[None], False)):
@@ -179,7 +179,7 @@ def test_numbers_hold_usual_scores(single_root: bool) -> None:
 
 
 @slow
-def test_second_derivatives_that_numbers_cannot_hold() -> None:
+def test_second_derivatives_that_determinants_cannot_hold() -> None:
     """Those of a chart of all trees of three words."""
     scores, direction = nested_cycles(), np.random.default_rng(7).normal(size=(4, 4)).astype(np.float32)
     found, expected = (
@@ -190,8 +190,8 @@ def test_second_derivatives_that_numbers_cannot_hold() -> None:
 
 
 @pytest.mark.parametrize("single_root", [False, True])
-def test_gradients_of_marginals_that_numbers_cannot_hold(single_root: bool) -> None:
-    """Where numbers do not do, nothing of them is in derivatives: not even what is infinite, times zero."""
+def test_gradients_of_marginals_that_determinants_cannot_hold(single_root: bool) -> None:
+    """Where determinants do not do, nothing of them is in derivatives: not even what is infinite, times zero."""
     scores = np.random.default_rng(0).normal(size=(2, 8, 8)).astype(np.float32)
     direction = np.random.default_rng(1).normal(size=scores.shape).astype(np.float32)
 
@@ -236,7 +236,7 @@ def test_losses() -> None:
 
 
 def test_sentences_mapped_one_by_one() -> None:
-    """Those that numbers hold, and those that only logarithms do."""
+    """Those that determinants hold, and those that only logarithms do."""
     scores = np.stack([np.random.default_rng(9).normal(size=(4, 4)).astype(np.float32), nested_cycles()])
     values, marginals = jax.jit(jax.vmap(jax.value_and_grad(lambda s: sd.inside(all_trees(), s, semiring=sd.LogSum))))(
         scores

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers.installed import cores, machine
 from benchmarks.peers.page import page
 from benchmarks.peers.parts import PARTS
-from benchmarks.peers.rows import Results, Step, load
-from structdep_parser.files import write_whole
+from benchmarks.peers.rows import Results, Step, load, measure, write
 
 PARSERS = ("mst", "eisner", "mh4-hybrid")
 
@@ -33,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(str(error))
     results.note = options.note or results.note
     steps = [step for part in options.only for step in steps_of(part, results, options)]
-    write(results, options.out)
-    if left := measure(steps, results, options):
+    write(results, options.out, page)
+    if left := measure(steps, results, options, page):
         print(f"{left} steps are left: give the same command again", file=sys.stderr)
     if not options.out:
         print(page(results))
@@ -52,29 +50,6 @@ def steps_of(part: str, results: Results, options: argparse.Namespace) -> list[S
         results.missing[part] = str(error)
         print(f"{part}: {error}", file=sys.stderr)
         return []
-
-
-def measure(
-    steps: Sequence[Step], results: Results, options: argparse.Namespace, page: Callable[[Results], str] = page
-) -> int:
-    """Run the steps that are not done, for as many minutes as there are. Returns the number of those left."""
-    missing = [step for step in steps if step.name not in results.done]
-    end = time.perf_counter() + 60 * options.minutes
-    for number, step in enumerate(missing):
-        if time.perf_counter() > end:
-            return len(missing) - number
-        start = time.perf_counter()
-        results.add(step.name, step.run())
-        write(results, options.out, page)
-        took = time.perf_counter() - start
-        print(f"{number + 1}/{len(missing)} {step.name} ({took:.0f} s)", file=sys.stderr, flush=True)
-    return 0
-
-
-def write(results: Results, out: Path | None, page: Callable[[Results], str] = page) -> None:
-    if out:
-        results.save(out.with_suffix(".json"))
-        write_whole(out.with_suffix(".md"), page(results))
 
 
 def arguments_parser() -> argparse.ArgumentParser:

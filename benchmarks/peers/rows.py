@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Callable, Iterable
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -105,3 +108,26 @@ def load(path: Path, machine: dict[str, Any]) -> Results:
         )
     rows = [Row(**row) for row in saved["rows"]]
     return Results(machine, saved["note"], rows, saved["done"], saved["missing"])
+
+
+def measure(
+    steps: Sequence[Step], results: Results, options: argparse.Namespace, page: Callable[[Results], str]
+) -> int:
+    """Run the steps that are not done, for as many minutes as there are. Returns the number of those left."""
+    missing = [step for step in steps if step.name not in results.done]
+    end = time.perf_counter() + 60 * options.minutes
+    for number, step in enumerate(missing):
+        if time.perf_counter() > end:
+            return len(missing) - number
+        start = time.perf_counter()
+        results.add(step.name, step.run())
+        write(results, options.out, page)
+        took = time.perf_counter() - start
+        print(f"{number + 1}/{len(missing)} {step.name} ({took:.0f} s)", file=sys.stderr, flush=True)
+    return 0
+
+
+def write(results: Results, out: Path | None, page: Callable[[Results], str]) -> None:
+    if out:
+        results.save(out.with_suffix(".json"))
+        write_whole(out.with_suffix(".md"), page(results))

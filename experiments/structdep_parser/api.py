@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from structdep_parser.config import Config, usual_epochs
+from structdep_parser.config import Config
 from structdep_parser.data import named_files
 from structdep_parser.data.conllu import Sentence, of_words
 from structdep_parser.data.held_out import TENTH
@@ -210,9 +210,10 @@ def train(
             f"train has no choice {', '.join(sorted(unknown))}: expected fields of Config, such as epochs=10"
         )
     chosen = {"lang": treebank.lang, **choices}
+    made = replace(config, **chosen) if config else Config(**chosen)
     if config is None and "epochs" not in chosen:
-        chosen |= {"epochs": usual_epochs(treebank.words()), "sized": True}
-    experiment = Experiment(replace(config, **chosen) if config else Config(**chosen), treebank, folder)
+        made = made.sized_for(treebank.words())
+    experiment = Experiment(made, treebank, folder)
     experiment.train(logger=logger)
     experiment.report()
     return load(folder)

@@ -124,7 +124,7 @@ class Config:
     def changes(self, other: "Config") -> dict[str, tuple[str, str]]:
         """The names of values that are not the same in `other`, with both values."""
         there, own = asdict(other), asdict(self)
-        compared = [field.name for field in fields(self) if field.compare]
+        compared = [each.name for each in fields(self) if each.compare]
         return {name: (_shown(own[name]), _shown(there[name])) for name in compared if own[name] != there[name]}
 
     def set(self, settings: Iterable[str]) -> "Config":
@@ -165,6 +165,10 @@ class Config:
             3
         """
         return cls(**{EARLIER.get(name, name): value for name, value in values.items()})
+
+    def sized_for(self, words: int) -> "Config":
+        """With as many epochs as suit a training set of this many words."""
+        return replace(self, epochs=usual_epochs(words), sized=True)
 
     def write(self, path: Path) -> None:
         write_whole(path, json.dumps(asdict(self), indent=2) + "\n")

@@ -130,7 +130,7 @@ def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) ->
     with open(options.output, "wb") if options.output else nullcontext(sink) as file:
         for group in groups(read(source, options.text, options.constraints, refusal, name), refusal):
             is_empty = False
-            for parsed in list(trained.stream(group, **decoding)):
+            for parsed in trained.stream(group, **decoding):
                 if parsed.trees:
                     file.write(parsed.to_conllu().encode())
                 else:

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from structdep_parser.cli.options import (
     command,
 )
 from structdep_parser.cli.train_options import parser as parser
-from structdep_parser.config import Config, usual_epochs
+from structdep_parser.config import Config
 from structdep_parser.data.held_out import NONE
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def config(options: argparse.Namespace) -> Config:
 def fitted(chosen: Config, options: argparse.Namespace, found: "Treebank") -> Config:
     """With the epochs that suit the treebank, where the command line has none."""
     is_asked = options.epochs is not None or any(setting.startswith("epochs=") for setting in options.set)
-    return chosen if is_asked else replace(chosen, epochs=usual_epochs(found.words()), sized=True)
+    return chosen if is_asked else chosen.sized_for(found.words())
 
 
 def check_processes(options: argparse.Namespace) -> None:

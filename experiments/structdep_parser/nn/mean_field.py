@@ -11,7 +11,6 @@ from structdep.greedy.approximate_marginals import choice_of_heads, refined
 from structdep_parser.nn.encoder import Dropped
 from structdep_parser.nn.mlp import MLP
 
-Tables = dict[str, jax.Array]
 ITERATIONS = 3
 
 
@@ -30,7 +29,7 @@ class Parts(NamedTuple):
 
 
 class MeanField(nnx.Module):
-    """Refines arc scores by parts of `features`, whose weights start from zero."""
+    """Makes parts of `features`, whose weights start from zero, by which arc scores are refined."""
 
     def __init__(self, states: int, features: int, dropout: float, *, rngs: nnx.Rngs) -> None:
         self.roles = nnx.Dict({role: MLP(states, features, dropout, rngs=rngs) for role in Parts._fields})

@@ -20,8 +20,6 @@ Singles = Mapping[str, tuple[str, ...]]
 """The same for single roles, by a linear form."""
 Words = tuple[dict[str, jax.Array], Parts | None]
 """Vectors of words in each role, and, where scores are refined, in the roles of parts."""
-
-
 OF_WORDS = "roles", "refine", "shares"
 """Attributes of scorers whose weights `of_words` takes."""
 
@@ -75,7 +73,7 @@ class TableScorer(nnx.Module):
     """Score tables: an MLP for each role, which makes vectors of each word, and forms for each tuple of roles.
 
     Roles have `features` in pairs (and alone, if they stand in a pair, too), `part_features` in triples. The sentinel
-    is in tables of configurations, not in those of dependents. What is to `refine` them sees all tables.
+    is in tables of configurations, not in those of dependents. `refine` makes parts, by which arc scores are refined.
     """
 
     def __init__(
@@ -109,17 +107,15 @@ class TableScorer(nnx.Module):
 
     def __call__(self, words: Words, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
         """Tables for sentences, from vectors `[batch, n+2, ..]`."""
-        features, parts = words
-        of_words = {role: x[:, :-1] for role, x in features.items()}
+        features = words[0]
+        without_sentinel, parts = jax.tree.map(lambda x: x[:, :-1], words)
         scores: dict[str, jax.Array] = {}
         for ((one, other), names), biaffine, distances in zip(self.pairs, self.biaffines, self.distances, strict=True):
-            among = of_words if other == "dependent" else features
+            among = without_sentinel if other == "dependent" else features
             tables = biaffine.pairs(among[one], among[other]) + distances.pairs(among[one], among[other])
             scores |= dict(zip(names, tables, strict=True))
         for (roles, names), trilinear in zip(self.triples, self.trilinears, strict=True):
-            scores |= dict(zip(names, trilinear(*(of_words[role] for role in roles)), strict=True))
+            scores |= dict(zip(names, trilinear(*(without_sentinel[role] for role in roles)), strict=True))
         for (role, names), linear in zip(self.singles, self.linears, strict=True):
-            scores |= dict(zip(names, jnp.moveaxis(linear(of_words[role]), -1, 0), strict=True))
-        if parts is None:
-            return scores
-        return scores | {"arc": mean_field(scores["arc"], Parts(*(part[:, :-1] for part in parts)), lengths)}
+            scores |= dict(zip(names, jnp.moveaxis(linear(without_sentinel[role]), -1, 0), strict=True))
+        return scores if parts is None else scores | {"arc": mean_field(scores["arc"], parts, lengths)}

@@ -25,7 +25,7 @@ Inputs = tuple[Lines, Forms, Gold]
 Draws = tuple[jax.Array, jax.Array]
 """The key of dropout, and the number of the step."""
 Read = tuple[Any, jax.Array]
-"""States of all places in lines, and the sum of the losses of relations and tags."""
+"""Vectors for the scorer, of all places in lines, and the sum of the losses of relations and tags."""
 
 
 class State(NamedTuple):
