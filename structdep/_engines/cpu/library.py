@@ -37,8 +37,8 @@ def why_not() -> str:
 def warn() -> None:
     """Warn that the compiled engine is not there. Python's default filter shows the first of these warnings."""
     warnings.warn(
-        f"XLA fills charts on CPUs, 7 to 30 times slower than structdep's compiled engine: {why_not()}. Each new array "
-        "shape compiles for seconds to a minute. Install a wheel of structdep; or install g++ or clang++, then "
+        f"XLA fills charts on CPUs, 5 to 140 times slower than structdep's compiled engine: {why_not()}. Each new "
+        "array shape compiles for seconds to a minute. Install a wheel of structdep; or install g++ or clang++, then "
         "structdep from source (pip install --force-reinstall --no-deps --no-cache-dir structdep). `python -m "
         "structdep doctor` checks the installation. STRUCTDEP_ENGINE=xla silences this warning.",
         stacklevel=1,
