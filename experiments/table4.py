@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from structdep_parser.choices import PARSERS
+from structdep_parser.choices import CHART_PARSERS, PARSERS
 from structdep_parser.cli import train as train_command
 from structdep_parser.cli.options import Arguments, add_renamed, argument_parser, command, confirmed
 from structdep_parser.config import Config
@@ -59,10 +59,10 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
             yield from ((*own, "--parser", parser, *options.options) for parser in options.parsers)
             continue
         long, short = EPOCHS.get(lang, USUAL)
-        first = (*own, "--parser", "mst2-mean-field", "--epochs", str(long), *options.options)
+        first = (*own, "--parser", options.warm_start, "--epochs", str(long), *options.options)
         yield first
         start = "--init-from", str(options.runs / config_of(first).name), "--set", "learning_rate=0.0015"
-        for parser in options.parsers:
+        for parser in (name for name in options.parsers if name != options.warm_start):
             epochs = str(FEW.get(parser, short))
             yield (*own, "--parser", parser, *start, "--epochs", epochs, *options.options)
 
@@ -147,8 +147,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5], help="default: 1 2 3 4 5")
     made.add_argument(
         "--warm-start",
-        action="store_true",
-        help="start each from the weights of a mst2-mean-field of its language and seed, as in docs/parser/accuracy.md",
+        nargs="?",
+        const="mst2-mean-field",
+        choices=CHART_PARSERS,
+        metavar="PARSER",
+        help="train this first (default: %(const)s) for each language and seed, and start the others from its weights",
     )
     made.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of runs; default: %(default)s")
     made.add_argument("--out", type=Path, metavar="DIR", help="folder of table4.md and table4.csv; default: --runs")

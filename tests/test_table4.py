@@ -144,6 +144,10 @@ def test_parsers_that_begin_with_another(command: list[str], tmp_path: Path, mon
     assert len(lines) == 1 and "init_from: mst2-mean-field-nll" in lines[0] and "83.50" in lines[0]
 
 
+def test_a_first_parser_that_is_in_the_table_is_trained_once(command: list[str]) -> None:
+    assert asked_by([*command, "--seeds", "1", "--warm-start", "mst"]) == ["got-mst-nll-1", "got-mh3-warm-hinge-1"]
+
+
 def test_runs_that_lack_epochs_go_on(command: list[str], tmp_path: Path) -> None:
     """Those of --minutes, and those that were killed behind their report, are in no table."""
     assert table4.main(command, lambda arguments: finish(arguments, 1)) == 1
