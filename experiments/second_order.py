@@ -72,18 +72,16 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
     decode, score = Compiled(way), Compiled(greedy.score)
     before = predictor.scoring
     heads: Heads = [np.zeros(0, np.int32)] * len(sentences)
-    deprels: list[tuple[str, ...]] = [()] * len(sentences)
     total = 0.0
     reading = predictor.reader(parameters, sentences)
     for batch in tree_batches(sentences):
-        states = reading.states(batch)
-        scores = predictor.score(parameters, states, batch.lengths)
+        scores = predictor.score(parameters, reading.words(batch), batch.lengths)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
-        labels = rows(batch, np.asarray(predictor.label(parameters, states, found).argmax(-1)))
-        for (place, tree), (_, relations) in zip(rows(batch, np.asarray(found)), labels, strict=True):
+        for place, tree in rows(batch, np.asarray(found)):
             heads[place] = tree
-            deprels[place] = predictor.vocabulary.relations(tree, relations)
+    labels = predictor.relations(parameters, reading, heads)
+    deprels = [predictor.vocabulary.relations(tree, own.argmax(-1)) for tree, own in zip(heads, labels, strict=True)]
     return Predictions(heads, deprels), total / len(sentences), predictor.scoring - before + decode.spent
 
 

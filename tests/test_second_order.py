@@ -14,7 +14,7 @@ from rich.console import Console
 import second_order
 from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.evaluation.report import Report
-from structdep_parser.nn.scorers import TableScorer, Trilinear, scores_of
+from structdep_parser.nn.scorers import TableScorer, Trilinear
 from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.registry import check
@@ -37,7 +37,7 @@ def test_every_triple_has_its_score() -> None:
 def test_scores_of_parts_have_no_sentinel() -> None:
     chart = CHARTS["mst2-greedy"]
     scorer = TableScorer(chart.pairs, chart.triples, {}, 6, 4, 3, 0.0, rngs=nnx.Rngs(0))
-    tables = scores_of(scorer, jnp.ones((2, 7, 6)), jnp.array([5, 3]))
+    tables = training_cases.scores_of(scorer, jnp.ones((2, 7, 6)), jnp.array([5, 3]))
     shapes = {name: table.shape for name, table in tables.items()}
     assert shapes == {"arc": (2, 6, 6), "grandparent": (2, 6, 6, 6), "sibling": (2, 6, 6, 6)}
 

@@ -10,14 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from training_cases import TINY, experiment, losses, small_treebank
+from training_cases import TINY, experiment, losses, scores_of, small_treebank
 
 from structdep import transitions as tr
 from structdep.trees import is_tree
 from structdep_parser.choices import PARSERS
 from structdep_parser.config import Config
 from structdep_parser.data.treebank import Treebank, read
-from structdep_parser.nn.scorers import scores_of
 from structdep_parser.nn.transition_scorer import TransitionScorer
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.registry import algorithm_of, check

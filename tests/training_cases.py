@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ from structdep_parser.data.demo_treebank import write_demo_treebank
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.model import Model
-from structdep_parser.nn.scorers import scores_of
+from structdep_parser.nn.scorers import Scorer
 from structdep_parser.parsers.registry import algorithm_of
 from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.training.experiment import Experiment
@@ -84,12 +85,17 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
     """The tables of each sentence, by its place."""
 
     @jax.jit
-    def scored(states: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
-        return scores_of(model.merged(model.arrays).scorer, states, lengths)
+    def scored(words: Any, lengths: jax.Array) -> dict[str, jax.Array]:
+        return model.merged(model.arrays).scorer(words, lengths)
 
     reading = model.reader(model.arrays, sentences)
     for batch in tree_batches(sentences):
-        tables = scored(reading.states(batch), batch.lengths)
+        tables = scored(reading.words(batch), batch.lengths)
         for row, place in enumerate(np.asarray(batch.index).tolist()):
             if place >= 0:
                 yield place, {name: table[row] for name, table in tables.items()}
+
+
+def scores_of(scorer: Scorer, states: jax.Array, lengths: jax.Array, rngs: nnx.Rngs | None = None) -> Any:
+    """Scores of sentences, from vectors in context `[B, n+2, states]`."""
+    return scorer(scorer.of_words(states, rngs), lengths, rngs)

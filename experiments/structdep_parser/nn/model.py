@@ -1,7 +1,7 @@
 """The whole model: encoder, scorer, labeler and taggers, and the losses that train them together."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,9 @@ from structdep_parser.nn.scorers import Biaffine
 from structdep_parser.nn.tag_scorer import TagScorer
 from structdep_parser.parsers.registry import Algorithm
 
+Ends = tuple[jax.Array, jax.Array]
+"""Vectors of words as heads, and as dependents."""
+
 
 class Labeler(nnx.Module):
     """Relations of given arcs: MLPs of dependent and head, and a biaffine a relation.
@@ -31,23 +34,32 @@ class Labeler(nnx.Module):
         self.head, self.dependent = (MLP(states, features, dropout, rngs=rngs) for _ in range(2))
         self.biaffine = Biaffine(features, len(relations))
 
-    def __call__(self, states: jax.Array, heads: jax.Array) -> jax.Array:
-        """Logits `[batch, n, relations]` from `[batch, n+2, states]` and heads `[batch, n]`, -1 where not known."""
-        of_heads = jnp.take_along_axis(self.head(states, None), jnp.maximum(heads, 0)[..., None], axis=1)
-        return self._logits(of_heads, self.dependent(states, None)[:, 1:-1], heads == 0)
+    def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Ends:
+        """Vectors of words, from `[lines, width, states]` with these starts (see `data.lines`)."""
+        return self.head(states, rngs, start), self.dependent(states, rngs, start)
 
-    def loss(self, states: jax.Array, gold: Gold, start: jax.Array, rngs: Dropped = None) -> jax.Array:
+    def __call__(self, words: Ends, heads: jax.Array, start: jax.Array) -> jax.Array:
+        """Logits `[lines, width, relations]`, from vectors of words and the places of heads `[lines, width]`."""
+        of_heads = words[0].reshape(-1, words[0].shape[-1])[heads]
+        return jnp.where(fits(self.are_root, heads == start), self.biaffine.each(of_heads, words[1]), IMPOSSIBLE)
+
+    def loss(self, words: Ends, gold: Gold, start: jax.Array) -> jax.Array:
         """That of each place in lines, `[lines, width]`; 0 where head or relation is not known, or they do not fit."""
-        of_heads = self.head(states, rngs, start)
-        of_heads = of_heads.reshape(-1, of_heads.shape[-1])[jnp.maximum(gold.heads, 0)]
-        below_root, numbers = gold.heads == start, jnp.maximum(gold.deprels, 0)
-        logits = self._logits(of_heads, self.dependent(states, rngs, start), below_root)
-        is_possible = jnp.take_along_axis(fits(self.are_root, below_root), numbers[..., None], axis=-1)[..., 0]
+        heads, numbers = jnp.maximum(gold.heads, 0), jnp.maximum(gold.deprels, 0)
+        is_possible = jnp.take_along_axis(fits(self.are_root, heads == start), numbers[..., None], axis=-1)[..., 0]
         is_known = (gold.heads >= 0) & (gold.deprels >= 0) & is_possible
+        logits = self(words, heads, start)
         return jnp.where(is_known, optax.softmax_cross_entropy_with_integer_labels(logits, numbers), 0)
 
-    def _logits(self, heads: jax.Array, dependents: jax.Array, below_root: jax.Array) -> jax.Array:
-        return jnp.where(fits(self.are_root, below_root), self.biaffine.each(heads, dependents), IMPOSSIBLE)
+
+class Read(NamedTuple):
+    """What is read of lines: vectors for the scorer, of all places, `[lines * width, ..]`; for the labeler, and to
+    predict tags from, `[lines, width, ..]`.
+    """
+
+    words: Any
+    ends: Ends
+    tags: jax.Array
 
 
 class Model(nnx.Module):
@@ -65,16 +77,23 @@ class Model(nnx.Module):
             self.tag_scorer = TagScorer(features, vocabulary, rngs=rngs)
         self.tag_weight, self.parser_loss = config.tag_weight, parser.loss
 
-    def read(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[Any, jax.Array]:
-        """Vectors for the scorer, of all places in lines, and the sum of the losses of relations and tags."""
+    def read(self, lines: Lines, spelled: jax.Array, rngs: Dropped = None) -> Read:
+        """What is read of lines, given the vectors of their words by characters, `[lines, width, states]`."""
         start = lines.start
-        states, tag_states = self.encoder(lines, self.encoder.characters(forms, rngs)[lines.form], rngs)
-        losses = self.labeler.loss(states, gold, start, rngs)
+        states, tags = self.encoder(lines, spelled, rngs)
+        of_labeler = self.labeler.of_words(states, rngs, start)
+        words = self.scorer.of_words(states, rngs, start)
+        return Read(jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), words), of_labeler, tags)
+
+    def reading_loss(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[Any, jax.Array]:
+        """Vectors for the scorer, as `read`, and the sum of the losses of relations and tags."""
+        start = lines.start
+        read = self.read(lines, self.encoder.characters(forms, rngs)[lines.form], rngs)
+        losses = self.labeler.loss(read.ends, gold, start)
         if self.has_tags:
             is_word = ~(begins(start) | ends(start))
-            losses += self.tag_weight * jnp.where(is_word, self.tag_scorer.loss(tag_states, gold), 0)
-        words = self.scorer.of_words(states, rngs, start)
-        return jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), words), losses.sum()
+            losses += self.tag_weight * jnp.where(is_word, self.tag_scorer.loss(read.tags, gold), 0)
+        return read.words, losses.sum()
 
     def trees_loss(self, words: Any, root: jax.Array, batch: TreeBatch, target: Any, rngs: nnx.Rngs) -> jax.Array:
         """The sum of the losses of trees, from what is read of all places; `target` is the parser's own."""

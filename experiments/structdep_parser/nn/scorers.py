@@ -34,11 +34,6 @@ class Scorer(Protocol):
         """Scores, from vectors of words `[B, n+2, ..]` and lengths `[B]`."""
 
 
-def scores_of(scorer: Scorer, states: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> Any:
-    """Scores of sentences, from vectors in context `[B, n+2, states]`."""
-    return scorer(scorer.of_words(states, rngs), lengths, rngs)
-
-
 class Biaffine(nnx.Module):
     """`x W_t y + u_t x + v_t y + b_t` for each t (Dozat, Manning 2017), starting from zero."""
 

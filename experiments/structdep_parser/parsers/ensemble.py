@@ -1,8 +1,8 @@
 """Several trained parsers as one: the sum of what each says of all arcs, and the best tree by that sum."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from structdep.trees import heads_to_arcs
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
-from structdep_parser.data.conllu import Sentence
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.corpus import rows
 from structdep_parser.nn.compiled import Compiled
 from structdep_parser.parsers.chart_decoding import ChartDecoder
@@ -20,18 +20,11 @@ from structdep_parser.parsers.charts import CHARTS
 from structdep_parser.parsers.decoding import Decoding
 from structdep_parser.parsers.one_root import best
 from structdep_parser.parsers.prediction import Predictions, Predictor
+from structdep_parser.parsers.reading import Reading
 from structdep_parser.parsers.trained_model import TrainedModel
 
 FIRST = 1e-4
 """How much more an earlier member counts, which breaks ties of votes."""
-
-
-class Scored(NamedTuple):
-    """A batch with what a member says of it: vectors in context, and the scores of its kind of parser."""
-
-    batch: TreeBatch
-    states: NDArray[np.float32]
-    scores: Any
 
 
 class Member:
@@ -49,29 +42,29 @@ class Member:
         self.name, self.model = name, model
         self.predictor = Predictor(model.merged, model.parser.decoder(), model.reader)
 
-    def scored(self, sentences: Sequence[Sentence]) -> Iterator[Scored]:
-        """All batches; other members have the same sentences in the same rows."""
-        reading = self.model.reader(self.model.arrays, sentences)
-        for batch in tree_batches(sentences):
-            states = reading.states(batch)
-            yield Scored(batch, states, self.predictor.score(self.model.arrays, states, batch.lengths))
+    def reading(self, sentences: Sequence[Sentence]) -> Reading:
+        """What it reads of them."""
+        return self.model.reader(self.model.arrays, sentences)
 
-    def heads(self, own: Scored) -> jax.Array:
+    def scores(self, reading: Reading, batch: TreeBatch) -> Any:
+        """Of a batch, those of its kind of parser."""
+        return self.predictor.score(self.model.arrays, reading.words(batch), batch.lengths)
+
+    def heads(self, scores: Any, batch: TreeBatch) -> jax.Array:
         """Its own trees."""
-        return self.predictor.decoder(own.scores, own.batch.lengths, Decoding())[0].heads
+        return self.predictor.decoder(scores, batch.lengths, Decoding())[0].heads
 
-    def arcs(self, own: Scored, by: str) -> jax.Array:
+    def arcs(self, scores: Any, batch: TreeBatch, by: str) -> jax.Array:
         """The probability of each arc, or 1 for those of its tree, where it gives votes: f32 `[B, n+1, n+1]`."""
-        parser, decoder, lengths = self.model.parser, self.predictor.decoder, own.batch.lengths
+        parser, decoder = self.model.parser, self.predictor.decoder
         sums = isinstance(parser, ChartParser) and parser.chart.has_probabilities
         if by == "marginals" and sums and isinstance(decoder, ChartDecoder):
-            return decoder.marginals(own.scores, lengths)
-        return heads_to_arcs(self.heads(own), lengths).astype(np.float32)
+            return decoder.marginals(scores, batch.lengths)
+        return heads_to_arcs(self.heads(scores, batch), batch.lengths).astype(np.float32)
 
-    def relations(self, own: Scored, heads: jax.Array) -> jax.Array:
-        """The probabilities of the relations of these arcs, `[B, n, relations]`."""
-        found: jax.Array = self.predictor.label(self.model.arrays, own.states, heads)
-        return found
+    def relations(self, reading: Reading, heads: Heads) -> list[NDArray[np.float32]]:
+        """The probabilities of the relations of each sentence's arcs, `[n, relations]`."""
+        return self.predictor.relations(self.model.arrays, reading, heads)
 
 
 class Ensemble:
@@ -142,32 +135,33 @@ class Ensemble:
     ) -> tuple[Predictions, dict[str, Predictions]]:
         """The trees of all together, and those of each alone, by name; default: of all members."""
         alone = self.members if members is None else members
-        made, *others = (_empty(sentences) for _ in range(1 + len(alone)))
-        for each in zip(*(member.scored(sentences) for member in self.members), strict=True):
-            batch = each[0].batch
-            heads = self.search(self._sum(each), batch.lengths)
-            relations = [member.relations(own, heads) for member, own in zip(self.members, each, strict=True)]
-            self._fill(made, batch, heads, self._weighted(relations))
-            for member, own, trees in zip(alone, each, others, strict=False):
-                heads = member.heads(own)
-                self._fill(trees, own.batch, heads, member.relations(own, heads))
-        return made, {member.name: trees for member, trees in zip(alone, others, strict=True)}
+        readings = [member.reading(sentences) for member in self.members]
+        together, *others = ([np.zeros(0, np.int32)] * len(sentences) for _ in range(1 + len(alone)))
+        for batch in tree_batches(sentences):
+            scores = [member.scores(read, batch) for member, read in zip(self.members, readings, strict=True)]
+            _fill(together, batch, self.search(self._sum(scores, batch), batch.lengths))
+            for member, own, heads in zip(alone, scores, others, strict=False):
+                _fill(heads, batch, member.heads(own, batch))
+        relations = [member.relations(read, together) for member, read in zip(self.members, readings, strict=True)]
+        made = self._labelled(together, [self._weighted(same) for same in zip(*relations, strict=True)])
+        return made, {
+            member.name: self._labelled(heads, member.relations(read, heads))
+            for member, read, heads in zip(alone, readings, others, strict=False)
+        }
 
-    def _sum(self, each: Sequence[Scored]) -> Any:
+    def _sum(self, each: Sequence[Any], batch: TreeBatch) -> Any:
         if self.sums_scores:
-            tables = (own.scores for own in each)
-            return jax.tree.map(lambda *same: self._weighted(same) / sum(self.weights), *tables)
-        arcs = [member.arcs(own, by) for member, own, by in zip(self.members, each, self.by, strict=True)]
+            return jax.tree.map(lambda *same: self._weighted(same) / sum(self.weights), *each)
+        arcs = [member.arcs(own, batch, by) for member, own, by in zip(self.members, each, self.by, strict=True)]
         return {"arc": self._weighted([table * (1 - FIRST * place) for place, table in enumerate(arcs)])}
+
+    def _labelled(self, heads: Heads, relations: Sequence[NDArray[np.float32]]) -> Predictions:
+        vocabulary = self.members[0].model.vocabulary
+        named = [vocabulary.relations(own, table.argmax(-1)) for own, table in zip(heads, relations, strict=True)]
+        return Predictions(heads, named)
 
     def _weighted(self, tables: Sequence[jax.Array]) -> Any:
         return sum(table * weight for table, weight in zip(tables, self.weights, strict=True))
-
-    def _fill(self, made: Predictions, batch: TreeBatch, heads: jax.Array, relations: jax.Array) -> None:
-        vocabulary = self.members[0].model.vocabulary
-        labels = rows(batch, np.asarray(relations.argmax(-1)))
-        for (place, tree), (_, numbers) in zip(rows(batch, np.asarray(heads)), labels, strict=True):
-            made.heads[place], made.deprels[place] = tree, vocabulary.relations(tree, numbers)
 
 
 def check_tables(members: Sequence[Member], system: str) -> None:
@@ -185,5 +179,6 @@ def check_tables(members: Sequence[Member], system: str) -> None:
         raise ValueError(f"--system {system} does not know all the scores of {kind}: leave --system out")
 
 
-def _empty(sentences: Sequence[Sentence]) -> Predictions:
-    return Predictions([np.zeros(0, np.int32)] * len(sentences), [()] * len(sentences))
+def _fill(heads: Heads, batch: TreeBatch, found: jax.Array) -> None:
+    for place, tree in rows(batch, np.asarray(found)):
+        heads[place] = tree

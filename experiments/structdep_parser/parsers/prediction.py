@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.conllu import Heads, Sentence
-from structdep_parser.data.corpus import rows
 from structdep_parser.nn.compiled import Compiled
-from structdep_parser.nn.model import Model
-from structdep_parser.nn.scorers import scores_of
+from structdep_parser.nn.model import Ends, Model
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoded, Decoder, Decoding
-from structdep_parser.parsers.reading import Reader
+from structdep_parser.parsers.reading import Reader, Reading
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Predictor:
     Args:
         merge: makes the model of its weights.
         decoder: finds trees by the scores.
-        reader: gives vectors in context.
+        reader: reads sentences.
         select: takes from the scorer's scores what the decoder needs.
         identity: what model, decoder and `select` depend on, if compiled programs are to be kept for other processes.
     """
@@ -101,15 +99,15 @@ class Predictor:
     ) -> None:
         self.decoder, self.reader, self.vocabulary = decoder, reader, reader.vocabulary
 
-        def score(parameters: Any, states: jax.Array, lengths: jax.Array) -> Any:
-            return select(scores_of(merge(parameters).scorer, states, lengths))
+        def score(parameters: Any, words: Any, lengths: jax.Array) -> Any:
+            return select(merge(parameters).scorer(words, lengths))
 
-        def label(parameters: Any, states: jax.Array, heads: jax.Array) -> jax.Array:
-            return jax.nn.softmax(merge(parameters).labeler(states, heads))
+        def label(parameters: Any, ends: Ends, heads: jax.Array, start: jax.Array) -> jax.Array:
+            return jax.nn.softmax(merge(parameters).labeler(ends, heads, start))
 
-        def tag(parameters: Any, tag_states: jax.Array) -> list[jax.Array]:
-            scores = merge(parameters).tag_scorer(tag_states[:, 1:-1])
-            return [jnp.argmax(logits, axis=-1) for logits in scores[:3]]
+        def tag(parameters: Any, tags: jax.Array) -> jax.Array:
+            scores = merge(parameters).tag_scorer(tags)
+            return jnp.stack([jnp.argmax(logits, axis=-1) for logits in scores[:3]], axis=-1)
 
         self.score, self.label, self.tag = Compiled(score), Compiled(label), Compiled(tag)
         for number, program in enumerate([self.score, self.label, self.tag, *decoder.programs]):
@@ -124,34 +122,41 @@ class Predictor:
 
     def trees(self, parameters: Any, sentences: Sequence[Sentence], decoding: Decoding) -> list[list[Tree]]:
         """As many trees of each sentence as `decoding` asks for, best first; heads are -1 where there are fewer."""
-        found: list[list[Tree]] = [[] for _ in sentences]
+        found: list[list[Decoded]] = [[] for _ in sentences]
         reading = self.reader(parameters, sentences)
         for batch in tree_batches(sentences):
-            states = reading.states(batch)
-            scores, known = self.score(parameters, states, batch.lengths), batch.heads if decoding.known else None
-            tags = self._tags(batch, self.tag(parameters, reading.tag_states(batch))) if decoding.tags else {}
+            scores = self.score(parameters, reading.words(batch), batch.lengths)
+            known = batch.heads if decoding.known else None
             for decoded in self.decoder(scores, batch.lengths, decoding, known):
-                for place, tree in self._trees(batch, decoded, self.label(parameters, states, decoded.heads)):
-                    found[place].append(tree._replace(tags=tags.get(place)))
-        return found
+                for place, tree in _each(batch, decoded):
+                    found[place].append(tree)
+        tags = self._tags(parameters, reading) if decoding.tags else [None] * len(sentences)
+        made: list[list[Tree]] = [[] for _ in sentences]
+        for trees in zip(*found, strict=True):
+            labels = self.relations(parameters, reading, [tree.heads for tree in trees])
+            for own, *parts in zip(made, trees, labels, tags, strict=True):
+                own.append(self._tree(*parts))
+        return made
 
-    def _trees(self, batch: TreeBatch, decoded: Decoded, labels: jax.Array) -> Iterator[tuple[int, Tree]]:
-        """The batch's sentences, by their places, with their trees; `labels` are probabilities of relations."""
-        probabilities, trees = np.asarray(labels), rows(batch, np.asarray(decoded.heads))
-        confidences = _confidences(batch, decoded, probabilities.max(-1))
-        for (place, heads), (_, relations) in zip(trees, rows(batch, probabilities.argmax(-1)), strict=True):
-            yield place, Tree(heads, self.vocabulary.relations(heads, relations), confidences.get(place))
+    def relations(self, parameters: Any, reading: Reading, heads: Heads) -> list[NDArray[np.float32]]:
+        """The probabilities of the relations of each sentence's arcs, `[n, relations]`."""
+        return reading.of_words(lambda chunk: self.label(parameters, chunk.read.ends, chunk.places(heads), chunk.start))
 
-    def _tags(self, batch: TreeBatch, numbers: Sequence[jax.Array]) -> dict[int, Tags]:
+    def _tree(self, found: Decoded, labels: NDArray[np.float32], tags: Tags | None) -> Tree:
+        heads, confidence = np.asarray(found.heads), None
+        if found.arcs is not None and found.trees is not None:
+            confidence = Confidence(np.asarray(found.arcs), float(found.trees), labels.max(-1))
+        return Tree(heads, self.vocabulary.relations(heads, labels.argmax(-1)), confidence, tags)
+
+    def _tags(self, parameters: Any, reading: Reading) -> list[Tags]:
         names = self.vocabulary.upos, self.vocabulary.xpos, self.vocabulary.lemmas
-        tables = [dict(rows(batch, np.asarray(table))) for table in numbers]
-        found = {}
-        for place in tables[0]:
+        found = []
+        for numbers in reading.of_words(lambda chunk: self.tag(parameters, chunk.read.tags)):
             upos, full, lemmas = (
-                tuple(entries[number] for number in table[place]) for entries, table in zip(names, tables, strict=True)
+                tuple(entries[number] for number in column) for entries, column in zip(names, numbers.T, strict=True)
             )
             xpos, feats = zip(*(tag.split("|", 1) for tag in full), strict=True)
-            found[place] = Tags(upos, xpos, feats, lemmas)
+            found.append(Tags(upos, xpos, feats, lemmas))
         return found
 
     @property
@@ -171,10 +176,10 @@ class Predictor:
         return sum(program.spent for program in self.decoder.programs)
 
 
-def _confidences(batch: TreeBatch, decoded: Decoded, relations: NDArray[np.float32]) -> dict[int, Confidence]:
-    """Those of a batch, by the sentence's place; none where they were not asked for."""
-    if decoded.arcs is None or decoded.trees is None:
-        return {}
-    tables = decoded.arcs, decoded.trees[:, None], relations
-    arcs, trees, labels = (dict(rows(batch, np.asarray(table))) for table in tables)
-    return {place: Confidence(arcs[place], float(trees[place][0]), labels[place]) for place in arcs}
+def _each(batch: TreeBatch, decoded: Decoded) -> Iterator[tuple[int, Decoded]]:
+    """The trees of a batch's sentences, by their numbers, and without padding."""
+    heads, arcs, trees = jax.tree.map(np.asarray, decoded)
+    for row, (index, length) in enumerate(zip(batch.index.tolist(), batch.lengths.tolist(), strict=True)):
+        if index >= 0:
+            own = None if arcs is None else arcs[row, :length]
+            yield index, Decoded(heads[row, :length], own, None if trees is None else trees[row])

@@ -1,6 +1,7 @@
-"""The vectors in context of many sentences: each distinct form is spelled once, and lines are filled with sentences."""
+"""What a model reads of many sentences: each distinct form is spelled once, and lines are filled with sentences."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -8,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structdep_parser.data.batch import Forms, Lines, TreeBatch
-from structdep_parser.data.conllu import Sentence
+from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.data.encoding import Encoded, in_lines, spelled
 from structdep_parser.data.features import Features
 from structdep_parser.data.lines import Room
 from structdep_parser.data.shapes import FORM_WIDTH, few, rung
 from structdep_parser.data.vocabulary import Vocabulary
 from structdep_parser.nn.compiled import Compiled
-from structdep_parser.nn.model import Model
+from structdep_parser.nn.model import Model, Read
 from structdep_parser.nn.stored_programs import part
 
 WIDTH, WIDER = 64, 4
@@ -26,36 +27,59 @@ FORM_LINES, FORMS_A_LINE = 64, 8
 """Lines of characters that are read at once, and how many forms they have at most, in the mean."""
 
 
-class Reading:
-    """Vectors in context of sentences: in `chunks` of lines, states, and what tags are predicted from if that is other.
+@dataclass(frozen=True)
+class Chunk:
+    """Lines that are read at once: what is read of them, and the places of the roots of sentences, by their numbers."""
 
-    `where` `[sentences, 2]` has the chunk of each sentence, and the place of its root there.
-    """
+    read: Read
+    start: jax.Array
+    roots: Mapping[int, int]
 
-    def __init__(self, chunks: Sequence[list[jax.Array]], where: NDArray[np.int64]) -> None:
-        self.chunks, self.where = chunks, where
-
-    def states(self, batch: TreeBatch) -> NDArray[np.float32]:
-        """Of a batch of these sentences, `[B, n+2, features]`, zeros behind the sentinel."""
-        return self._of([tables[0] for tables in self.chunks], batch)
-
-    def tag_states(self, batch: TreeBatch) -> NDArray[np.float32]:
-        """What its tags are predicted from, as `states`."""
-        return self._of([tables[-1] for tables in self.chunks], batch)
-
-    def _of(self, chunks: Sequence[jax.Array], batch: TreeBatch) -> NDArray[np.float32]:
-        tables = [np.asarray(chunk) for chunk in chunks]
-        rows, words = batch.heads.shape
-        found = np.zeros((rows, words + 2, tables[0].shape[1]), np.float32)
-        for row, index, length in zip(found, np.asarray(batch.index), np.asarray(batch.lengths), strict=True):
-            if index >= 0:
-                chunk, root = self.where[index]
-                row[: length + 2] = tables[chunk][root : root + length + 2]
+    def places(self, heads: Heads) -> NDArray[np.int32]:
+        """The places of heads, `[lines, width]`, those of all sentences being given; the root's where there is none."""
+        found = np.zeros(self.start.shape, np.int32)
+        for number, root in self.roots.items():
+            found.reshape(-1)[root + 1 : root + 1 + len(heads[number])] = root + np.maximum(heads[number], 0)
         return found
+
+    def words(self, table: jax.Array, lengths: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The numbers of sentences, and the part of a table `[lines, width, ..]` that is of their words."""
+        flat = np.asarray(table).reshape(self.start.size, *table.shape[2:])
+        for number, root in self.roots.items():
+            yield number, flat[root + 1 : root + 1 + lengths[number]]
+
+
+class Reading:
+    """What is read of sentences of these lengths, in chunks."""
+
+    def __init__(self, lengths: Sequence[int], chunks: Sequence[Chunk]) -> None:
+        self.lengths, self.chunks = lengths, chunks
+        self.where = {number: (chunk, root) for chunk in chunks for number, root in chunk.roots.items()}
+
+    def words(self, batch: TreeBatch) -> Any:
+        """Vectors of a batch of these sentences for the scorer, `[B, n+2, ..]` each, zeros behind the sentinel."""
+        rows, longest = batch.heads.shape
+        members = [(row, number) for row, number in enumerate(np.asarray(batch.index).tolist()) if number >= 0]
+
+        def gathered(*tables: jax.Array) -> NDArray[np.float32]:
+            found = np.zeros((rows, longest + 2, tables[0].shape[-1]), np.float32)
+            for (row, number), table in zip(members, tables, strict=True):
+                places, root = self.lengths[number] + 2, self.where[number][1]
+                found[row, :places] = np.asarray(table)[root : root + places]
+            return found
+
+        return jax.tree.map(gathered, *(self.where[number][0].read.words for _, number in members))
+
+    def of_words(self, program: Callable[[Chunk], jax.Array]) -> list[NDArray[Any]]:
+        """What a program finds for each chunk, `[lines, width, ..]`, by sentences: `[n, ..]` each."""
+        found: dict[int, NDArray[Any]] = {}
+        for chunk in self.chunks:
+            found |= dict(chunk.words(program(chunk), self.lengths))
+        return [found[number] for number in range(len(self.lengths))]
 
 
 class Reader:
-    """Reads sentences with a model's encoder.
+    """Reads sentences with a model.
 
     Args:
         merge: makes the model of its weights.
@@ -78,25 +102,22 @@ class Reader:
         def spell(parameters: Any, forms: Forms) -> jax.Array:
             return merge(parameters).encoder.characters(forms, None)
 
-        def encode(parameters: Any, lines: Lines, spelled: jax.Array) -> list[jax.Array]:
-            states, tag_states = merge(parameters).encoder(lines, spelled)
-            tables = [states] if tag_states is states else [states, tag_states]
-            return [table.reshape(-1, table.shape[-1]) for table in tables]
+        def encode(parameters: Any, lines: Lines, spelled: jax.Array) -> Read:
+            return merge(parameters).read(lines, spelled)
 
         self.spell, self.encode = Compiled(spell), Compiled(encode)
         self.spell.identity, self.encode.identity = part(identity, "spell"), part(identity, "encode")
 
     def __call__(self, parameters: Any, sentences: Sequence[Sentence]) -> Reading:
-        where, chunks = np.zeros((len(sentences), 2), np.int64), list[list[jax.Array]]()
+        lengths, chunks = [len(sentence) for sentence in sentences], list[Chunk]()
         if not sentences:
-            return Reading(chunks, where)
+            return Reading(lengths, chunks)
         encoded = Encoded.of(sentences, self.vocabulary, self.features)
         vectors = self._spelled(parameters, encoded)
-        for places, lines, width in _in_turn([len(sentence) for sentence in sentences], self.alone):
-            made, _ = in_lines(encoded, places, lines, width)
-            where[list(places)] = [(len(chunks), place) for place in places.values()]
-            chunks.append(self.encode(parameters, made, vectors[np.asarray(made.form)]))
-        return Reading(chunks, where)
+        for roots, lines, width in _in_turn(lengths, self.alone):
+            made, _ = in_lines(encoded, roots, lines, width)
+            chunks.append(Chunk(self.encode(parameters, made, vectors[np.asarray(made.form)]), made.start, roots))
+        return Reading(lengths, chunks)
 
     def _spelled(self, parameters: Any, encoded: Encoded) -> NDArray[np.float32]:
         """A vector for each form; that of number 0 is of none."""

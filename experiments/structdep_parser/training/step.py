@@ -113,7 +113,7 @@ class Step:
 
         def read(own: Any) -> Read:
             model: Model = nnx.merge(self.graph, own, of_trees)
-            return model.read(*inputs, nnx.Rngs(dropout=jax.random.fold_in(*draws)))
+            return model.reading_loss(*inputs, nnx.Rngs(dropout=jax.random.fold_in(*draws)))
 
         return jax.vjp(read, of_words)
 
