@@ -1,5 +1,8 @@
 """Compiled programs that are kept for other processes."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +60,29 @@ def test_what_cannot_be_read_is_compiled(folder: Path) -> None:
     (kept,) = folder.iterdir()
     kept.write_bytes(kept.read_bytes()[:100])
     assert [traces("a"), traces("a")] == [1, 0]
+
+
+LAPACK = """
+import jax, numpy as np
+import structdep as sd
+from structdep_parser.nn.compiled import Compiled
+
+def marginals(scores):
+    print("traced")
+    return sd.marginals(sd.spanning.SpanningTrees(), scores)
+
+compiled = Compiled(marginals)
+compiled.identity = "marginals"
+print(float(np.asarray(compiled(jax.numpy.zeros((4, 4)))).sum().round(3)))
+"""
+
+
+def test_programs_that_need_lapack_run_in_another_process(tmp_path: Path) -> None:
+    """All trees' sums are determinants."""
+    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
+    for expected in ("traced\n3.0\n", "3.0\n"):
+        done = subprocess.run([sys.executable, "-c", LAPACK], env=environment, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
 def test_seeds_share_programs_and_other_models_do_not() -> None:

@@ -70,11 +70,19 @@ def _read(path: Path, args: tuple[Any, ...]) -> Program | None:
     """None where there is no such program, or it cannot be read."""
     try:
         payload, output = pickle.loads(path.read_bytes())
+        if b"lapack_" in payload:
+            _load_lapack()
         program = deserialize_and_load(payload, jax.tree.structure((args, {})), jax.tree.structure(output))
         path.touch()
     except Exception:  # a file that cannot be read is no error: the program is compiled again
         return None
     return program
+
+
+@cache
+def _load_lapack() -> None:
+    """JAX does so when it lowers what needs LAPACK; a program that is run before ends in a fault."""
+    jax.jit(jax.lax.linalg.lu).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 
 def _write(path: Path, program: Any) -> None:
