@@ -54,6 +54,13 @@ def cache_programs() -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))  # type: ignore[no-untyped-call]
 
 
+def xla_options() -> dict[str, Any]:
+    """Options of compilations. On CPUs, XLA optimizes less than by default, which takes a fifth less time and gives
+    programs that are as fast.
+    """
+    return compiler_options() | ({"xla_backend_optimization_level": 1} if jax.default_backend() == "cpu" else {})
+
+
 class Compiled:
     """`function` under jit; `seconds` is the time spent in compiling it, `spent` the time in running it.
 
@@ -90,8 +97,6 @@ class Compiled:
         key = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if key not in self.programs:
             start = time.perf_counter()
-            self.programs[key] = stored(
-                self.identity, args, lambda: self.jitted.lower(*args).compile(compiler_options())
-            )
+            self.programs[key] = stored(self.identity, args, lambda: self.jitted.lower(*args).compile(xla_options()))
             self.seconds += time.perf_counter() - start
         return self.programs[key]

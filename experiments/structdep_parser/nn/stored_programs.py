@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
@@ -82,7 +83,7 @@ def _read(path: Path, args: tuple[Any, ...]) -> Program | None:
 @cache
 def _load_lapack() -> None:
     """JAX does so when it lowers what needs LAPACK; a program that is run before ends in a fault."""
-    jax.jit(jax.lax.linalg.lu).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
+    jax.jit(jax.lax.linalg.lu).lower(np.zeros((1, 1), np.float32))
 
 
 def _write(path: Path, program: Any) -> None:
