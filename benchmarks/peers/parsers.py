@@ -124,6 +124,7 @@ def _arcs(sentence: Sentence) -> list[tuple[int, str]]:
 def seconds(command: Command, folder: Path, core: int) -> float:
     """Processor time of one process, with caches in this folder. RuntimeError where it fails."""
     own = {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'experiments'}"}
+    own["PYTHONDONTWRITEBYTECODE"] = ""  # packages that are installed have their bytecode
     pin = ["taskset", "--cpu-list", str(core)]
     start = processor_time()
     done = subprocess.run(

@@ -20,9 +20,6 @@ from jax import lax
 
 from structdep.semirings import LogSum
 
-BLOCK = 64
-"""Words that are eliminated before the array is cut down to those that are left."""
-
 
 class Addition(NamedTuple):
     """What stands for addition, of two logarithms and along an axis."""
@@ -100,36 +97,6 @@ def eliminate(
     With a `single_root`, root arcs weigh infinitely less than all others: they count in a pivot where nothing else
     does. `note(detour, total)` looks at the weights through a word, and at all weights afterwards.
     """
-    words = weights.shape[2]
-    rooted = jnp.full(weights.shape[:1], not single_root)
-    parts: list[tuple[jax.Array, jax.Array, Any]] = []
-    for end in range(words, 0, -BLOCK):
-        start = max(end - BLOCK, 0)
-        part, (pivots, after, notes) = _block(
-            addition, weights[:, : end + 1, :end], rooted, lengths, start, single_root, note
-        )
-        weights = weights.at[:, : end + 1, :end].set(part)
-        rooted = after[0]
-        parts.append((pivots, after, jax.tree.map(lambda x: _widen(x, words), notes)))
-    return Eliminated(weights, *jax.tree.map(lambda *rows: jnp.concatenate(rows[::-1]), *parts))
-
-
-def _widen(notes: jax.Array, words: int) -> jax.Array:
-    """Notes `[steps, batch, end+1, end]` with room for all words."""
-    missing = words - notes.shape[-1]
-    return jnp.pad(notes, [(0, 0), (0, 0), (0, missing), (0, missing)])
-
-
-def _block(
-    addition: Addition,
-    weights: jax.Array,
-    rooted: jax.Array,
-    lengths: jax.Array,
-    start: int,
-    single_root: bool,
-    note: Note | None,
-) -> tuple[jax.Array, tuple[jax.Array, jax.Array, Any]]:
-    """The words after `start`, from the last one down."""
     heads, dependents = jnp.arange(weights.shape[1]), jnp.arange(1, weights.shape[2] + 1)
 
     def step(state: tuple[jax.Array, jax.Array], v: jax.Array) -> tuple[tuple[jax.Array, jax.Array], Any]:
@@ -150,5 +117,6 @@ def _block(
         noted = None if note is None else note(detour, weights)
         return (weights, rooted), (jnp.where(is_word, pivot, 0), rooted, noted)
 
-    (weights, _), rows = lax.scan(step, (weights, rooted), jnp.arange(start + 1, len(dependents) + 1), reverse=True)
-    return weights, rows
+    state = weights, jnp.full(weights.shape[:1], not single_root)
+    (weights, _), (pivots, rooted, notes) = lax.scan(step, state, dependents, reverse=True)
+    return Eliminated(weights, pivots, rooted, notes)
