@@ -75,7 +75,7 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
     total = 0.0
     reading = predictor.reader(parameters, sentences)
     for batch in tree_batches(sentences):
-        scores = predictor.score(parameters, reading.words(batch), batch.lengths)
+        scores = predictor.score(parameters, reading.of_trees(batch), batch.lengths)
         found = decode(scores, batch.lengths, batch.heads)
         total += float(np.where(batch.index >= 0, score(scores, found, batch.lengths), 0).sum())
         for place, tree in rows(batch, np.asarray(found)):

@@ -111,7 +111,7 @@ def table(rows: Sequence[Row], langs: Sequence[str]) -> str:
             names = lang, parser, changes
             found = [row for row in rows if (row["lang"], row["parser"], row["changes"]) == names]
             line += [_cell(found, "dev UAS"), PUBLISHED.get(parser, {}).get(lang, ""), _cell(found, "dev LAS")]
-    return markdown(header, [["".join(name), *line] for name, line in lines.items()], numbers=True)
+    return markdown(header, [[", ".join(filter(None, name)), *line] for name, line in lines.items()], numbers=True)
 
 
 def _cell(rows: Sequence[Row], column: str) -> str:

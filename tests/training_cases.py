@@ -90,7 +90,7 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
 
     reading = model.reader(model.arrays, sentences)
     for batch in tree_batches(sentences):
-        tables = scored(reading.words(batch), batch.lengths)
+        tables = scored(reading.of_trees(batch), batch.lengths)
         for row, place in enumerate(np.asarray(batch.index).tolist()):
             if place >= 0:
                 yield place, {name: table[row] for name, table in tables.items()}

@@ -19,7 +19,7 @@ from structdep_parser.nn.scorers import Biaffine
 from structdep_parser.nn.tag_scorer import TagScorer
 from structdep_parser.parsers.registry import Algorithm
 
-Ends = tuple[jax.Array, jax.Array]
+ArcEnds = tuple[jax.Array, jax.Array]
 """Vectors of words as heads, and as dependents."""
 
 
@@ -34,16 +34,16 @@ class Labeler(nnx.Module):
         self.head, self.dependent = (MLP(states, features, dropout, rngs=rngs) for _ in range(2))
         self.biaffine = Biaffine(features, len(relations))
 
-    def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Ends:
+    def of_words(self, states: jax.Array, rngs: Dropped, start: jax.Array) -> ArcEnds:
         """Vectors of words, from `[lines, width, states]` with these starts (see `data.lines`)."""
         return self.head(states, rngs, start), self.dependent(states, rngs, start)
 
-    def __call__(self, words: Ends, heads: jax.Array, start: jax.Array) -> jax.Array:
-        """Logits `[lines, width, relations]`, from vectors of words and the places of heads `[lines, width]`."""
+    def __call__(self, words: ArcEnds, heads: jax.Array, start: jax.Array) -> jax.Array:
+        """Logits `[lines, width, relations]`, from vectors of words and the places of their heads `[lines, width]`."""
         of_heads = words[0].reshape(-1, words[0].shape[-1])[heads]
         return jnp.where(fits(self.are_root, heads == start), self.biaffine.each(of_heads, words[1]), IMPOSSIBLE)
 
-    def loss(self, words: Ends, gold: Gold, start: jax.Array) -> jax.Array:
+    def loss(self, words: ArcEnds, gold: Gold, start: jax.Array) -> jax.Array:
         """That of each place in lines, `[lines, width]`; 0 where head or relation is not known, or they do not fit."""
         heads, numbers = jnp.maximum(gold.heads, 0), jnp.maximum(gold.deprels, 0)
         is_possible = jnp.take_along_axis(fits(self.are_root, heads == start), numbers[..., None], axis=-1)[..., 0]
@@ -54,12 +54,12 @@ class Labeler(nnx.Module):
 
 class Read(NamedTuple):
     """What is read of lines: vectors for the scorer, of all places, `[lines * width, ..]`; for the labeler, and to
-    predict tags from, `[lines, width, ..]`.
+    predict tags from, `[lines, width, ..]`; none where the model predicts no tags.
     """
 
     words: Any
-    ends: Ends
-    tags: jax.Array
+    arcs: ArcEnds
+    tags: jax.Array | None
 
 
 class Model(nnx.Module):
@@ -81,16 +81,17 @@ class Model(nnx.Module):
         """What is read of lines, given the vectors of their words by characters, `[lines, width, states]`."""
         start = lines.start
         states, tags = self.encoder(lines, spelled, rngs)
-        of_labeler = self.labeler.of_words(states, rngs, start)
+        arcs = self.labeler.of_words(states, rngs, start)
         words = self.scorer.of_words(states, rngs, start)
-        return Read(jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), words), of_labeler, tags)
+        flat = jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), words)
+        return Read(flat, arcs, tags if self.has_tags else None)
 
-    def reading_loss(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[Any, jax.Array]:
+    def read_with_loss(self, lines: Lines, forms: Forms, gold: Gold, rngs: nnx.Rngs) -> tuple[Any, jax.Array]:
         """Vectors for the scorer, as `read`, and the sum of the losses of relations and tags."""
         start = lines.start
         read = self.read(lines, self.encoder.characters(forms, rngs)[lines.form], rngs)
-        losses = self.labeler.loss(read.ends, gold, start)
-        if self.has_tags:
+        losses = self.labeler.loss(read.arcs, gold, start)
+        if read.tags is not None:
             is_word = ~(begins(start) | ends(start))
             losses += self.tag_weight * jnp.where(is_word, self.tag_scorer.loss(read.tags, gold), 0)
         return read.words, losses.sum()

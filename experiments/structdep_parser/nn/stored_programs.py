@@ -82,7 +82,7 @@ def _read(path: Path, args: tuple[Any, ...]) -> Program | None:
 
 @cache
 def _load_lapack() -> None:
-    """JAX does so when it lowers what needs LAPACK; a program that is run before ends in a fault."""
+    """JAX loads LAPACK when it lowers a program that needs it. A kept one is not lowered, and would end in a fault."""
     jax.jit(jax.lax.linalg.lu).lower(np.zeros((1, 1), np.float32))
 
 

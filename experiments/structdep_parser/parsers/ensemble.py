@@ -48,7 +48,7 @@ class Member:
 
     def scores(self, reading: Reading, batch: TreeBatch) -> Any:
         """Of a batch, those of its kind of parser."""
-        return self.predictor.score(self.model.arrays, reading.words(batch), batch.lengths)
+        return self.predictor.score(self.model.arrays, reading.of_trees(batch), batch.lengths)
 
     def heads(self, scores: Any, batch: TreeBatch) -> jax.Array:
         """Its own trees."""
@@ -128,25 +128,29 @@ class Ensemble:
 
     def __call__(self, sentences: Sequence[Sentence]) -> Predictions:
         """The trees of all together."""
-        return self.beside_members(sentences, ())[0]
+        return self._trees(sentences, ())[0]
 
-    def beside_members(
-        self, sentences: Sequence[Sentence], members: Sequence[Member] | None = None
+    def beside_members(self, sentences: Sequence[Sentence]) -> tuple[Predictions, dict[str, Predictions]]:
+        """The trees of all together, and those of each member alone, by name."""
+        return self._trees(sentences, self.members)
+
+    def _trees(
+        self, sentences: Sequence[Sentence], alone: Sequence[Member]
     ) -> tuple[Predictions, dict[str, Predictions]]:
-        """The trees of all together, and those of each alone, by name; default: of all members."""
-        alone = self.members if members is None else members
-        readings = [member.reading(sentences) for member in self.members]
-        together, *others = ([np.zeros(0, np.int32)] * len(sentences) for _ in range(1 + len(alone)))
+        readings = {member.name: member.reading(sentences) for member in self.members}
+        nothing = [np.zeros(0, np.int32)] * len(sentences)
+        heads: Heads = [*nothing]
+        own: dict[str, Heads] = {member.name: [*nothing] for member in alone}
         for batch in tree_batches(sentences):
-            scores = [member.scores(read, batch) for member, read in zip(self.members, readings, strict=True)]
-            _fill(together, batch, self.search(self._sum(scores, batch), batch.lengths))
-            for member, own, heads in zip(alone, scores, others, strict=False):
-                _fill(heads, batch, member.heads(own, batch))
-        relations = [member.relations(read, together) for member, read in zip(self.members, readings, strict=True)]
-        made = self._labelled(together, [self._weighted(same) for same in zip(*relations, strict=True)])
-        return made, {
-            member.name: self._labelled(heads, member.relations(read, heads))
-            for member, read, heads in zip(alone, readings, others, strict=False)
+            scores = {member.name: member.scores(readings[member.name], batch) for member in self.members}
+            _fill(heads, batch, self.search(self._sum([*scores.values()], batch), batch.lengths))
+            for member in alone:
+                _fill(own[member.name], batch, member.heads(scores[member.name], batch))
+        relations = [member.relations(readings[member.name], heads) for member in self.members]
+        together = self._labelled(heads, [self._weighted(same) for same in zip(*relations, strict=True)])
+        return together, {
+            member.name: self._labelled(found, member.relations(readings[member.name], found))
+            for member, found in zip(alone, own.values(), strict=True)
         }
 
     def _sum(self, each: Sequence[Any], batch: TreeBatch) -> Any:
@@ -160,7 +164,7 @@ class Ensemble:
         named = [vocabulary.relations(own, table.argmax(-1)) for own, table in zip(heads, relations, strict=True)]
         return Predictions(heads, named)
 
-    def _weighted(self, tables: Sequence[jax.Array]) -> Any:
+    def _weighted(self, tables: Sequence[Any]) -> Any:
         return sum(table * weight for table, weight in zip(tables, self.weights, strict=True))
 
 

@@ -13,7 +13,7 @@ from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.conllu import Heads, Sentence
 from structdep_parser.nn.compiled import Compiled
-from structdep_parser.nn.model import Ends, Model
+from structdep_parser.nn.model import ArcEnds, Model
 from structdep_parser.nn.stored_programs import part
 from structdep_parser.parsers.decoding import Decoded, Decoder, Decoding
 from structdep_parser.parsers.reading import Reader, Reading
@@ -102,8 +102,8 @@ class Predictor:
         def score(parameters: Any, words: Any, lengths: jax.Array) -> Any:
             return select(merge(parameters).scorer(words, lengths))
 
-        def label(parameters: Any, ends: Ends, heads: jax.Array, start: jax.Array) -> jax.Array:
-            return jax.nn.softmax(merge(parameters).labeler(ends, heads, start))
+        def label(parameters: Any, arcs: ArcEnds, heads: jax.Array, start: jax.Array) -> jax.Array:
+            return jax.nn.softmax(merge(parameters).labeler(arcs, heads, start))
 
         def tag(parameters: Any, tags: jax.Array) -> jax.Array:
             scores = merge(parameters).tag_scorer(tags)
@@ -125,7 +125,7 @@ class Predictor:
         found: list[list[Decoded]] = [[] for _ in sentences]
         reading = self.reader(parameters, sentences)
         for batch in tree_batches(sentences):
-            scores = self.score(parameters, reading.words(batch), batch.lengths)
+            scores = self.score(parameters, reading.of_trees(batch), batch.lengths)
             known = batch.heads if decoding.known else None
             for decoded in self.decoder(scores, batch.lengths, decoding, known):
                 for place, tree in _each(batch, decoded):
@@ -134,13 +134,15 @@ class Predictor:
         made: list[list[Tree]] = [[] for _ in sentences]
         for trees in zip(*found, strict=True):
             labels = self.relations(parameters, reading, [tree.heads for tree in trees])
-            for own, *parts in zip(made, trees, labels, tags, strict=True):
-                own.append(self._tree(*parts))
+            for own, tree, probabilities, tag in zip(made, trees, labels, tags, strict=True):
+                own.append(self._tree(tree, probabilities, tag))
         return made
 
     def relations(self, parameters: Any, reading: Reading, heads: Heads) -> list[NDArray[np.float32]]:
         """The probabilities of the relations of each sentence's arcs, `[n, relations]`."""
-        return reading.of_words(lambda chunk: self.label(parameters, chunk.read.ends, chunk.places(heads), chunk.start))
+        return reading.by_sentence(
+            lambda chunk: self.label(parameters, chunk.read.arcs, chunk.places(heads), chunk.start)
+        )
 
     def _tree(self, found: Decoded, labels: NDArray[np.float32], tags: Tags | None) -> Tree:
         heads, confidence = np.asarray(found.heads), None
@@ -151,7 +153,7 @@ class Predictor:
     def _tags(self, parameters: Any, reading: Reading) -> list[Tags]:
         names = self.vocabulary.upos, self.vocabulary.xpos, self.vocabulary.lemmas
         found = []
-        for numbers in reading.of_words(lambda chunk: self.tag(parameters, chunk.read.tags)):
+        for numbers in reading.by_sentence(lambda chunk: self.tag(parameters, chunk.read.tags)):
             upos, full, lemmas = (
                 tuple(entries[number] for number in column) for entries, column in zip(names, numbers.T, strict=True)
             )

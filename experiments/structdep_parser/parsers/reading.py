@@ -36,13 +36,15 @@ class Chunk:
     roots: Mapping[int, int]
 
     def places(self, heads: Heads) -> NDArray[np.int32]:
-        """The places of heads, `[lines, width]`, those of all sentences being given; the root's where there is none."""
+        """The places of heads, `[lines, width]`, given those of all sentences: the root's where a head is not known, 0
+        where no word is.
+        """
         found = np.zeros(self.start.shape, np.int32)
         for number, root in self.roots.items():
             found.reshape(-1)[root + 1 : root + 1 + len(heads[number])] = root + np.maximum(heads[number], 0)
         return found
 
-    def words(self, table: jax.Array, lengths: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+    def rows(self, table: jax.Array, lengths: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
         """The numbers of sentences, and the part of a table `[lines, width, ..]` that is of their words."""
         flat = np.asarray(table).reshape(self.start.size, *table.shape[2:])
         for number, root in self.roots.items():
@@ -56,7 +58,7 @@ class Reading:
         self.lengths, self.chunks = lengths, chunks
         self.where = {number: (chunk, root) for chunk in chunks for number, root in chunk.roots.items()}
 
-    def words(self, batch: TreeBatch) -> Any:
+    def of_trees(self, batch: TreeBatch) -> Any:
         """Vectors of a batch of these sentences for the scorer, `[B, n+2, ..]` each, zeros behind the sentinel."""
         rows, longest = batch.heads.shape
         members = [(row, number) for row, number in enumerate(np.asarray(batch.index).tolist()) if number >= 0]
@@ -70,11 +72,11 @@ class Reading:
 
         return jax.tree.map(gathered, *(self.where[number][0].read.words for _, number in members))
 
-    def of_words(self, program: Callable[[Chunk], jax.Array]) -> list[NDArray[Any]]:
+    def by_sentence(self, program: Callable[[Chunk], jax.Array]) -> list[NDArray[Any]]:
         """What a program finds for each chunk, `[lines, width, ..]`, by sentences: `[n, ..]` each."""
         found: dict[int, NDArray[Any]] = {}
         for chunk in self.chunks:
-            found |= dict(chunk.words(program(chunk), self.lengths))
+            found |= dict(chunk.rows(program(chunk), self.lengths))
         return [found[number] for number in range(len(self.lengths))]
 
 

@@ -66,7 +66,7 @@ class TrainedModel:
 
     @cached_property
     def reader(self) -> Reader:
-        """What gives its vectors in context."""
+        """What reads sentences with it."""
         return Reader(self.merged, self.vocabulary, self.features, self.config.alone, part(self.identity, "reader"))
 
     @cached_property

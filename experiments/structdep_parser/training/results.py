@@ -56,7 +56,7 @@ def with_treebanks(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         treebanks.setdefault(row["lang"], set()).add(row["treebank"])
     several = {lang for lang, found in treebanks.items() if len(found) > 1}
-    named = ({**row, "changes": f"{row['changes']}, treebank: {row['treebank']}"} for row in rows)
+    named = ({**row, "changes": f"{row['changes']}, treebank: {row['treebank']}".removeprefix(", ")} for row in rows)
     return [own if row["lang"] in several else row for row, own in zip(rows, named, strict=True)]
 
 
@@ -88,4 +88,4 @@ def _changes(config: Config) -> str:
     if config.sized:
         usual = replace(usual, epochs=config.epochs)
     differences = replace(config, init_from=init_from).differences(usual)
-    return "".join(f", {difference.partition(', not ')[0]}" for difference in differences)
+    return ", ".join(difference.partition(", not ")[0] for difference in differences)

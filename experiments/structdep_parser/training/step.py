@@ -24,7 +24,7 @@ from structdep_parser.nn.stored_programs import part
 Inputs = tuple[Lines, Forms, Gold]
 Draws = tuple[jax.Array, jax.Array]
 """The key of dropout, and the number of the step."""
-Read = tuple[Any, jax.Array]
+WithLoss = tuple[Any, jax.Array]
 """Vectors for the scorer, of all places in lines, and the sum of the losses of relations and tags."""
 
 
@@ -93,13 +93,13 @@ class Step:
         of_words = gradient(state.parameters, inputs, draws, kept, cotangents)
         return update(state, of_words, of_trees, schedule), loss
 
-    def _read(self, parameters: Any, inputs: Inputs, draws: Draws) -> tuple[Read, list[Any]]:
+    def _read(self, parameters: Any, inputs: Inputs, draws: Draws) -> tuple[WithLoss, list[Any]]:
         """What is read, and what its gradient needs besides these arguments."""
         found, pull = self._reading(parameters, inputs, draws)
         given = jax.tree.leaves((parameters, inputs))
         return found, [leaf for leaf in jax.tree.leaves(pull) if not _is_among(leaf, given)]
 
-    def _gradient(self, parameters: Any, inputs: Inputs, draws: Draws, kept: list[Any], cotangents: Read) -> Any:
+    def _gradient(self, parameters: Any, inputs: Inputs, draws: Draws, kept: list[Any], cotangents: WithLoss) -> Any:
         """By the weights of what reads."""
         # What is read here again tells where things belong, and is not computed.
         _, pull = self._reading(parameters, inputs, draws)
@@ -111,20 +111,20 @@ class Step:
     def _reading(self, parameters: Any, inputs: Inputs, draws: Draws) -> Any:
         of_trees, of_words = split_state(parameters)
 
-        def read(own: Any) -> Read:
+        def read(own: Any) -> WithLoss:
             model: Model = nnx.merge(self.graph, own, of_trees)
-            return model.reading_loss(*inputs, nnx.Rngs(dropout=jax.random.fold_in(*draws)))
+            return model.read_with_loss(*inputs, nnx.Rngs(dropout=jax.random.fold_in(*draws)))
 
         return jax.vjp(read, of_words)
 
     def _trees(
-        self, parameters: Any, read: Read, root: jax.Array, batch: TreeBatch, target: Any, draws: Draws
-    ) -> tuple[jax.Array, Any, Read]:
+        self, parameters: Any, read: WithLoss, root: jax.Array, batch: TreeBatch, target: Any, draws: Draws
+    ) -> tuple[jax.Array, Any, WithLoss]:
         """The loss, a word's mean, and its gradient by the scorer's weights and by what was read."""
         of_trees, of_words = split_state(parameters)
         words = jnp.where(batch.index >= 0, batch.lengths, 0).sum()
 
-        def loss(own: Any, read: Read) -> jax.Array:
+        def loss(own: Any, read: WithLoss) -> jax.Array:
             model: Model = nnx.merge(self.graph, own, of_words)
             rngs = nnx.Rngs(dropout=jax.random.fold_in(jax.random.fold_in(*draws), 1))
             return (model.trees_loss(read[0], root, batch, target, rngs) + read[1]) / words
