@@ -65,18 +65,7 @@ def test_two_processes_train_as_one(losses: list[list[float]], tmp_path: Path) -
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    hosts = [
-        "--coordinator",
-        f"127.0.0.1:{port}",
-        "--processes",
-        "2",
-        "--devices",
-        "all",
-        "--minutes",
-        "0",
-        "--epochs",
-        "40",
-    ]
+    hosts = f"--coordinator 127.0.0.1:{port} --processes 2 --devices all --minutes 0 --epochs 40".split()
     runs = [["--lang", "demo", "--runs", str(tmp_path / name), "--name", "run"] for name in ("first", "second")]
     with (
         started("ud", *runs[0], *hosts, "--process", "0", devices=2) as first,

@@ -63,11 +63,11 @@ class Reading:
         rows, longest = batch.heads.shape
         members = [(row, number) for row, number in enumerate(np.asarray(batch.index).tolist()) if number >= 0]
 
-        def gathered(*tables: jax.Array) -> NDArray[np.float32]:
+        def gathered(*tables: NDArray[np.float32]) -> NDArray[np.float32]:
             found = np.zeros((rows, longest + 2, tables[0].shape[-1]), np.float32)
             for (row, number), table in zip(members, tables, strict=True):
                 places, root = self.lengths[number] + 2, self.where[number][1]
-                found[row, :places] = np.asarray(table)[root : root + places]
+                found[row, :places] = table[root : root + places]
             return found
 
         return jax.tree.map(gathered, *(self.where[number][0].read.words for _, number in members))
@@ -118,7 +118,10 @@ class Reader:
         vectors = self._spelled(parameters, encoded)
         for roots, lines, width in _in_turn(lengths, self.alone):
             made, _ = in_lines(encoded, roots, lines, width)
-            chunks.append(Chunk(self.encode(parameters, made, vectors[np.asarray(made.form)]), made.start, roots))
+            read = self.encode(parameters, made, vectors[np.asarray(made.form)])
+            # Trees take their rows from several chunks: on the host, where each is brought once.
+            read = read._replace(words=jax.tree.map(np.asarray, read.words))
+            chunks.append(Chunk(read, made.start, roots))
         return Reading(lengths, chunks)
 
     def _spelled(self, parameters: Any, encoded: Encoded) -> NDArray[np.float32]:

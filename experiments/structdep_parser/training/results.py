@@ -56,7 +56,9 @@ def with_treebanks(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         treebanks.setdefault(row["lang"], set()).add(row["treebank"])
     several = {lang for lang, found in treebanks.items() if len(found) > 1}
-    named = ({**row, "changes": f"{row['changes']}, treebank: {row['treebank']}".removeprefix(", ")} for row in rows)
+    named = (
+        row | {"changes": ", ".join(filter(None, (row["changes"], f"treebank: {row['treebank']}")))} for row in rows
+    )
     return [own if row["lang"] in several else row for row, own in zip(rows, named, strict=True)]
 
 
