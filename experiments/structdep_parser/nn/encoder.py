@@ -11,6 +11,7 @@ from structdep_parser.data.batch import Forms, Lines
 from structdep_parser.data.lines import begins, ends
 from structdep_parser.data.vocabulary import UNKNOWN, Vocabulary
 from structdep_parser.imported import imported
+from structdep_parser.nn.linear import Linear
 from structdep_parser.nn.lstm_loop import lstm
 
 Dropped = nnx.Rngs | None
@@ -72,7 +73,7 @@ class BiLSTM(nnx.Module):
 
     def __init__(self, inputs: int, states: int, recurrent_dropout: float, *, rngs: nnx.Rngs) -> None:
         self.half = states // 2
-        self.gates = nnx.Linear(inputs, 8 * self.half, rngs=rngs)
+        self.gates = Linear(inputs, 8 * self.half, rngs=rngs)
         blocks = [nnx.initializers.orthogonal()(rngs.params(), (self.half, self.half)) for _ in range(8)]
         self.recurrent = nnx.Param(jnp.stack(blocks).reshape(2, 4, self.half, self.half).transpose(0, 2, 1, 3))
         self.dropout = Dropout(recurrent_dropout)
@@ -120,7 +121,7 @@ class Encoder(nnx.Module):
         width = config.word_vectors if config.feature_width else 0
         names = len(vocabulary.treebanks)
         inputs = config.word_vectors + config.character_states + width + config.treebank_vectors * bool(names)
-        self.features = nnx.Linear(config.feature_width, width, rngs=rngs) if width else None
+        self.features = Linear(config.feature_width, width, rngs=rngs) if width else None
         self.words = nnx.Embed(len(vocabulary.words), config.word_vectors, rngs=rngs)
         self.characters = Characters(len(vocabulary.characters), config, rngs=rngs)
         self.root, self.sentinel = (nnx.Param(jax.random.normal(rngs.params(), (inputs,)) * 0.1) for _ in range(2))
@@ -134,7 +135,7 @@ class Encoder(nnx.Module):
         sizes = [inputs, config.states + stacked, *[config.states] * config.layers][: config.layers]
         layer = layer_class(config.encoder_layer)
         self.layers = nnx.List(layer(size, config.states, config.recurrent_dropout, rngs=rngs) for size in sizes)
-        self.tag_features = nnx.Linear(config.states, stacked, rngs=rngs) if stacked else None
+        self.tag_features = Linear(config.states, stacked, rngs=rngs) if stacked else None
 
     def __call__(self, lines: Lines, spelled: jax.Array, rngs: Dropped = None) -> tuple[jax.Array, jax.Array]:
         """The vectors, and those to predict tags from: the same, or with stack propagation (Zhang, Weiss 2016) others.

@@ -4,13 +4,14 @@ import jax
 from flax import nnx
 
 from structdep_parser.nn.encoder import Dropout, Dropped
+from structdep_parser.nn.linear import Linear
 
 
 class MLP(nnx.Module):
     """One layer and dropout: what a word is in one role."""
 
     def __init__(self, inputs: int, outputs: int, dropout: float, *, rngs: nnx.Rngs) -> None:
-        self.linear = nnx.Linear(inputs, outputs, rngs=rngs)
+        self.linear = Linear(inputs, outputs, rngs=rngs)
         self.dropout = Dropout(dropout)
 
     def __call__(self, x: jax.Array, rngs: Dropped, start: jax.Array | None = None) -> jax.Array:

@@ -9,6 +9,7 @@ from flax import nnx
 
 from structdep_parser.nn.distances import Distances
 from structdep_parser.nn.encoder import Dropped
+from structdep_parser.nn.linear import Linear
 from structdep_parser.nn.mean_field import MeanField, Parts, mean_field
 from structdep_parser.nn.mlp import MLP
 
@@ -42,11 +43,17 @@ class Biaffine(nnx.Module):
 
     def pairs(self, x: jax.Array, y: jax.Array) -> jax.Array:
         """Every x with every y: `[batch, n, f]` twice to `[outputs, batch, n, n]`."""
-        return jnp.einsum("bif,tfg,bjg->tbij", _with_one(x), self.weights[...], _with_one(y))
+        return jnp.einsum("bitg,bjg->tbij", self._weighted(x), _with_one(y))
 
     def each(self, x: jax.Array, y: jax.Array) -> jax.Array:
         """Each x with its own y: `[batch, n, f]` twice to `[batch, n, outputs]`."""
-        return jnp.einsum("bif,tfg,big->bit", _with_one(x), self.weights[...], _with_one(y))
+        return jnp.einsum("bitg,big->bit", self._weighted(x), _with_one(y))
+
+    def _weighted(self, x: jax.Array) -> jax.Array:
+        """Each x times all W, as one matrix, which is faster than one after the other: `[batch, n, outputs, f + 1]`."""
+        outputs, features, _ = self.weights.shape
+        matrix = self.weights[...].swapaxes(0, 1).reshape(features, outputs * features)
+        return (_with_one(x).reshape(-1, features) @ matrix).reshape(*x.shape[:-1], outputs, features)
 
 
 def _with_one(x: jax.Array) -> jax.Array:
@@ -92,7 +99,7 @@ class TableScorer(nnx.Module):
         self.biaffines = nnx.List(Biaffine(features, len(names)) for names in pairs.values())
         self.distances = nnx.List(Distances(features, len(names)) for names in pairs.values())
         self.trilinears = nnx.List(Trilinear(part_features, len(names)) for names in triples.values())
-        self.linears = nnx.List(nnx.Linear(features, len(names), rngs=rngs) for names in singles.values())
+        self.linears = nnx.List(Linear(features, len(names), rngs=rngs) for names in singles.values())
         self.refine = refine
 
     def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Words:

@@ -9,6 +9,7 @@ from flax import nnx
 
 from structdep_parser.data.batch import Gold
 from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.nn.linear import Linear
 
 
 class TagScores(NamedTuple):
@@ -29,7 +30,7 @@ class TagScorer(nnx.Module):
 
     def __init__(self, inputs: int, vocabulary: Vocabulary, *, rngs: nnx.Rngs) -> None:
         classes = vocabulary.upos, vocabulary.xpos, vocabulary.lemmas, vocabulary.features
-        self.linears = nnx.List(nnx.Linear(inputs, len(names), rngs=rngs) for names in classes)
+        self.linears = nnx.List(Linear(inputs, len(names), rngs=rngs) for names in classes)
         self.features_of_xpos = nnx.static(vocabulary.features_of_xpos)
 
     def __call__(self, states: jax.Array) -> TagScores:

@@ -9,6 +9,7 @@ from flax import nnx
 
 from structdep.transitions import Features, vectors
 from structdep_parser.nn.encoder import Dropout, Dropped
+from structdep_parser.nn.linear import Linear
 
 
 @jax.tree_util.register_dataclass
@@ -51,8 +52,8 @@ class TransitionScorer(nnx.Module):
         self, places: Sequence[str], transitions: int, states: int, hidden: int, dropout: float, *, rngs: nnx.Rngs
     ) -> None:
         self.places = nnx.static(tuple(places))
-        self.shares = nnx.Linear(states, len(places) * hidden, rngs=rngs)
-        self.last = nnx.Linear(hidden, transitions, rngs=rngs)
+        self.shares = Linear(states, len(places) * hidden, rngs=rngs)
+        self.last = Linear(hidden, transitions, rngs=rngs)
         self.dropout = Dropout(dropout)
 
     def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> jax.Array:
