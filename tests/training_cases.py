@@ -86,7 +86,8 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
 
     @jax.jit
     def scored(words: Any, lengths: jax.Array) -> dict[str, jax.Array]:
-        return model.merged(model.arrays).scorer(words, lengths)
+        scorer = model.merged(model.arrays).scorer
+        return scorer(scorer.weighted(words), lengths)
 
     reading = model.reader(model.arrays, sentences)
     for batch in tree_batches(sentences):
@@ -98,4 +99,4 @@ def score_tables(model: TrainedModel, sentences: list[Sentence]) -> Iterator[tup
 
 def scores_of(scorer: Scorer, states: jax.Array, lengths: jax.Array, rngs: nnx.Rngs | None = None) -> Any:
     """Scores of sentences, from vectors in context `[B, n+2, states]`."""
-    return scorer(scorer.of_words(states, rngs), lengths, rngs)
+    return scorer(scorer.weighted(scorer.of_words(states, rngs)), lengths, rngs)

@@ -32,9 +32,13 @@ class Distances(nnx.Module):
         self.bias = nnx.Param(jnp.zeros((outputs, CLASSES)))
         self.one, self.other = (nnx.Param(jnp.zeros((outputs, CLASSES, features))) for _ in range(2))
 
-    def pairs(self, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Every x with every y: `[batch, n, f]` and `[batch, m, f]` to `[outputs, batch, n, m]`."""
-        classes = distance_classes(x.shape[1], y.shape[1])
-        of_one = jnp.einsum("bif,tcf->tbic", x, self.one[...]) + self.bias[...][:, None, None]
-        of_other = jnp.einsum("bjf,tcf->tbjc", y, self.other[...])
-        return jnp.einsum("tbic,ijc->tbij", of_one, classes) + jnp.einsum("tbjc,ijc->tbij", of_other, classes)
+    def of_each(self, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """`b_tc + u_tc x` of each x `[.., f]`, and `v_tc y` of each y: `[.., outputs CLASSES]`."""
+        one, other = (table[...].reshape(-1, x.shape[-1]).T for table in (self.one, self.other))
+        return x @ one + self.bias[...].reshape(-1), y @ other
+
+    def pairs(self, of_one: jax.Array, of_other: jax.Array) -> jax.Array:
+        """Every x with every y, from `of_each`, `[batch, n, ..]` and `[batch, m, ..]`: `[outputs, batch, n, m]`."""
+        classes = distance_classes(of_one.shape[1], of_other.shape[1])
+        one, other = (part.reshape(*part.shape[:2], -1, CLASSES) for part in (of_one, of_other))
+        return jnp.einsum("bitc,ijc->tbij", one, classes) + jnp.einsum("bjtc,ijc->tbij", other, classes)

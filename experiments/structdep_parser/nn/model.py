@@ -101,6 +101,7 @@ class Model(nnx.Module):
         places = jnp.arange(batch.heads.shape[1] + 2)
         within = places < batch.lengths[:, None] + 2
         at = jnp.where(within, root[:, None] + places, 0)
-        of_trees = jax.tree.map(lambda x: jnp.where(within[..., None], x[at], 0), words)
+        weighted = self.scorer.weighted(words)
+        of_trees = jax.tree.map(lambda x: jnp.where(within[..., None], x[at], 0), weighted)
         losses = self.parser_loss(self.scorer(of_trees, batch.lengths, rngs), target, batch.lengths, rngs)
         return jnp.sum(losses * (batch.index >= 0))

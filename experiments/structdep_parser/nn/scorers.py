@@ -1,7 +1,8 @@
 """From vectors in context to the score tables of charts."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -25,14 +26,30 @@ OF_WORDS = "roles", "refine", "shares"
 """Attributes of scorers whose weights `of_words` takes."""
 
 
+class Weighted(NamedTuple):
+    """Vectors of words times weights, what of a table's entries each word gives by itself: `[.., f]` each.
+
+    For each pair of roles, two for its biaffine and two for distances; besides, vectors in the roles of triples and of
+    single words, and of parts.
+    """
+
+    pairs: list[tuple[jax.Array, jax.Array]]
+    distances: list[tuple[jax.Array, jax.Array]]
+    roles: dict[str, jax.Array]
+    parts: Parts | None
+
+
 class Scorer(Protocol):
     """What makes scores of sentences from vectors in context: first for each word by itself, then for sentences."""
 
     def of_words(self, states: jax.Array, rngs: Dropped = None, start: jax.Array | None = None) -> Any:
         """Vectors of words, from `[.., places, states]`: sentences, or lines with these starts (see `data.lines`)."""
 
+    def weighted(self, words: Any) -> Any:
+        """What else depends on each word by itself, from `of_words`; best where there is no padding yet."""
+
     def __call__(self, words: Any, lengths: jax.Array, rngs: Dropped = None) -> Any:
-        """Scores, from vectors of words `[B, n+2, ..]` and lengths `[B]`."""
+        """Scores, from `weighted`, `[B, n+2, ..]`, and lengths `[B]`."""
 
 
 class Biaffine(nnx.Module):
@@ -41,23 +58,26 @@ class Biaffine(nnx.Module):
     def __init__(self, features: int, outputs: int) -> None:
         self.weights = nnx.Param(jnp.zeros((outputs, features + 1, features + 1)))
 
-    def pairs(self, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Every x with every y: `[batch, n, f]` twice to `[outputs, batch, n, n]`."""
-        return jnp.einsum("bitg,bjg->tbij", self._weighted(x), _with_one(y))
+    def weighted(self, x: jax.Array) -> jax.Array:
+        """Each x times all W, as one matrix, which is faster than one after the other: `[.., outputs (f + 1)]`."""
+        outputs, features, _ = self.weights.shape
+        matrix = self.weights[...].swapaxes(0, 1).reshape(features, outputs * features)
+        return (_with_one(x).reshape(-1, features) @ matrix).reshape(*x.shape[:-1], outputs * features)
+
+    def pairs(self, weighted: jax.Array, y: jax.Array) -> jax.Array:
+        """Every x with every y, from `weighted` of x `[batch, n, ..]` and `[batch, m, f]`: `[outputs, batch, n, m]`."""
+        return jnp.einsum("bitg,bjg->tbij", self._by_output(weighted), _with_one(y))
 
     def each(self, x: jax.Array, y: jax.Array) -> jax.Array:
         """Each x with its own y: `[batch, n, f]` twice to `[batch, n, outputs]`."""
-        return jnp.einsum("bitg,big->bit", self._weighted(x), _with_one(y))
+        return jnp.einsum("bitg,big->bit", self._by_output(self.weighted(x)), _with_one(y))
 
-    def _weighted(self, x: jax.Array) -> jax.Array:
-        """Each x times all W, as one matrix, which is faster than one after the other: `[batch, n, outputs, f + 1]`."""
-        outputs, features, _ = self.weights.shape
-        matrix = self.weights[...].swapaxes(0, 1).reshape(features, outputs * features)
-        return (_with_one(x).reshape(-1, features) @ matrix).reshape(*x.shape[:-1], outputs, features)
+    def _by_output(self, weighted: jax.Array) -> jax.Array:
+        return weighted.reshape(*weighted.shape[:-1], *self.weights.shape[:2])
 
 
 def _with_one(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
+    return jnp.concatenate([x, jnp.ones((*x.shape[:-1], 1), x.dtype)], axis=-1)
 
 
 class Trilinear(nnx.Module):
@@ -107,17 +127,27 @@ class TableScorer(nnx.Module):
         features = {role: mlp(states, rngs, start) for role, mlp in self.roles.items()}
         return features, None if self.refine is None else self.refine.of_words(states, rngs, start)
 
-    def __call__(self, words: Words, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
-        """Tables for sentences, from vectors `[batch, n+2, ..]`."""
-        features = words[0]
-        without_sentinel, parts = jax.tree.map(lambda x: x[:, :-1], words)
+    def weighted(self, words: Words) -> Weighted:
+        """What each word gives to tables, from vectors of words `[.., n, ..]`."""
+        roles, parts = words
+        members = [(roles[one], roles[other]) for (one, other), _ in self.pairs]
+        pairs = [(biaffine.weighted(x), y) for biaffine, (x, y) in zip(self.biaffines, members, strict=True)]
+        distances = [table.of_each(x, y) for table, (x, y) in zip(self.distances, members, strict=True)]
+        others = {role: roles[role] for role in (*chain(*(roles for roles, _ in self.triples)), *dict(self.singles))}
+        return Weighted(pairs, distances, others, parts)
+
+    def __call__(self, words: Weighted, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
+        """Tables for sentences, from `weighted`, `[batch, n+2, ..]`."""
+        without_sentinel = jax.tree.map(lambda x: x[:, :-1], words)
         scores: dict[str, jax.Array] = {}
-        for ((one, other), names), biaffine, distances in zip(self.pairs, self.biaffines, self.distances, strict=True):
-            among = without_sentinel if other == "dependent" else features
-            tables = biaffine.pairs(among[one], among[other]) + distances.pairs(among[one], among[other])
+        for place, ((_, other), names) in enumerate(self.pairs):
+            among = without_sentinel if other == "dependent" else words
+            tables = self.biaffines[place].pairs(*among.pairs[place])
+            tables += self.distances[place].pairs(*among.distances[place])
             scores |= dict(zip(names, tables, strict=True))
         for (roles, names), trilinear in zip(self.triples, self.trilinears, strict=True):
-            scores |= dict(zip(names, trilinear(*(without_sentinel[role] for role in roles)), strict=True))
+            scores |= dict(zip(names, trilinear(*(without_sentinel.roles[role] for role in roles)), strict=True))
         for (role, names), linear in zip(self.singles, self.linears, strict=True):
-            scores |= dict(zip(names, jnp.moveaxis(linear(without_sentinel[role]), -1, 0), strict=True))
+            scores |= dict(zip(names, jnp.moveaxis(linear(without_sentinel.roles[role]), -1, 0), strict=True))
+        parts = without_sentinel.parts
         return scores if parts is None else scores | {"arc": mean_field(scores["arc"], parts, lengths)}

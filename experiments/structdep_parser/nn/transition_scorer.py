@@ -60,6 +60,10 @@ class TransitionScorer(nnx.Module):
         """From vectors in context, what each gives to the hidden layer, at all places."""
         return self.shares(states)
 
+    def weighted(self, words: jax.Array) -> jax.Array:
+        """The same."""
+        return words
+
     def __call__(self, words: jax.Array, lengths: jax.Array, rngs: Dropped = None) -> TransitionScores:
         """The scores of sentences, from `of_words`, `[B, n+2, ..]`."""
         shares = jnp.split(words, len(self.places), axis=-1)

@@ -100,7 +100,8 @@ class Predictor:
         self.decoder, self.reader, self.vocabulary = decoder, reader, reader.vocabulary
 
         def score(parameters: Any, words: Any, lengths: jax.Array) -> Any:
-            return select(merge(parameters).scorer(words, lengths))
+            scorer = merge(parameters).scorer
+            return select(scorer(scorer.weighted(words), lengths))
 
         def label(parameters: Any, arcs: ArcEnds, heads: jax.Array, start: jax.Array) -> jax.Array:
             return jax.nn.softmax(merge(parameters).labeler(arcs, heads, start))
