@@ -1,7 +1,7 @@
 """The log-partition of all trees (the Matrix-Tree theorem: Koo et al. 2007; Smith and Smith 2007).
 
 It is the logarithm of a determinant, and marginals are read off the inverse. Both lose digits where cycles outweigh
-trees; there, words are eliminated with logarithms, which takes 5 to 40 times as long.
+trees; there, words are eliminated with logarithms, which takes several times as long.
 """
 
 from __future__ import annotations
