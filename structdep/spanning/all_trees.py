@@ -112,7 +112,10 @@ def run_all_trees(
         return value_of(arcs), {}
     if request.query is Query.SAMPLE:
         heads, exists = random_tree(arcs, lengths, system.single_root, arguments.keys)
-        return value_of(arcs), {"arc": (heads_to_arcs(heads, lengths) & exists[:, None, None]).astype(arcs.dtype)}
+        return value_of(arcs), {"arc": _counts(heads, exists, arcs, lengths)}
+    if request.query is Query.BEST and isinstance(semiring, MaxPlus):
+        value, heads = _best(arcs, lengths, system.single_root)
+        return nan_unless(is_valid(arcs), value), {"arc": _counts(heads, jnp.isfinite(value), arcs, lengths)}
     value, pull = jax.vjp(value_of, arcs)
     ones = jax.tree.map(jnp.ones_like, value)
     return value, {"arc": pull(ones if arguments.cotangent is None else arguments.cotangent)[0]}
@@ -136,11 +139,21 @@ def _value(semiring: Semiring, arcs: Any, lengths: jax.Array, single_root: bool)
         case LogSum():
             return log_partition(arcs, lengths, single_root)
         case MaxPlus():
-            heads, exists = best_tree(stop_gradient(arcs), lengths, single_root)
-            score = score_of(arcs[..., None], lengths, heads, jnp.zeros_like(heads))
-            return jnp.where(exists, score, -jnp.inf)
+            return _best(arcs, lengths, single_root)[0]
     known = "MaxPlus, LogSum, KBest, Expectation, Entropy, and what is made of them"
     raise ValueError(f"all trees have an algorithm for {known}, none for {type(semiring).__name__}")
+
+
+def _best(arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[jax.Array, jax.Array]:
+    """The score of the best tree, -inf if there is none, and its heads."""
+    heads, exists = best_tree(stop_gradient(arcs), lengths, single_root)
+    score = score_of(arcs[..., None], lengths, heads, jnp.zeros_like(heads))
+    return jnp.where(exists, score, -jnp.inf), heads
+
+
+def _counts(heads: jax.Array, exists: jax.Array, arcs: jax.Array, lengths: jax.Array) -> jax.Array:
+    """1 for the arcs of trees that exist, else 0."""
+    return (heads_to_arcs(heads, lengths) & exists[:, None, None]).astype(arcs.dtype)
 
 
 def _k_best(k: int, arcs: jax.Array, lengths: jax.Array, single_root: bool) -> tuple[jax.Array, ...]:
