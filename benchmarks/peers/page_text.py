@@ -36,6 +36,6 @@ compiled. Parsed files are checked to have the words of the treebank in their or
 after a few epochs, not how good it can get.
 
 structdep and SuPar's biaffine parser have two BiLSTM layers over words and characters, similar sizes, and batches of
-250 words. UDPipe 1 is a smaller program: a transition-based parser (with swaps) with one hidden layer over words and
+250 words. UDPipe 1 has a smaller model: a transition-based parser (with swaps) with one hidden layer over words and
 relations, without characters, in its own batches of 10 words. It trains for the same number of epochs.
 """
