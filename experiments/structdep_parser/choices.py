@@ -24,7 +24,7 @@ GREEDY_PARSERS = ("greedy-mh4", "greedy-mh3", "greedy-eager", "swap-hybrid", "sw
 PARSERS = (*CHART_PARSERS, *GREEDY_PARSERS)
 LOSSES = ("hinge", "nll")
 LIKELIHOOD = ("mst", "mst2-mean-field")
-"""Parsers whose default loss is nll, as in their best runs (benchmarks/results/single-runs.md); for others it is hinge."""
+"""Parsers whose default loss is nll, as sums over all trees are cheap; for others it is hinge."""
 POSITIONS = {2: ("s0", "b0"), 3: ("s1", "s0", "b0"), 4: ("s2", "s1", "s0", "b0")}
 """The positions of a configuration whose vectors a transition parser sees, by their number."""
 ORACLES = ("static", "dynamic")
