@@ -315,6 +315,10 @@ def test_what_is_no_score_gives_nan_and_no_tree(system: System, wrong: float) ->
     for semiring in (sd.MaxPlus, sd.LogSum, sd.KBest(2)):
         found = np.asarray(inside(scores, lengths, system, semiring))
         assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    likely = scores.copy()
+    likely[0, 0, 1] = 5.0  # the best tree of numbers does not have the arc whose score is none
+    arcs = jax.grad(lambda s: inside(s, lengths, system, sd.MaxPlus).sum())(likely)
+    assert not arcs[0].any() and arcs[1].sum() == 2
     best, drawn = sd.argmax(system, scores, lengths), sd.sample(system, scores, jax.random.key(0), lengths)
     for heads in (best, drawn):
         assert heads[0].tolist() == [-1, -1, -1] and heads[1].min() == 0

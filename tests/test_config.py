@@ -65,7 +65,7 @@ def test_epochs_follow_the_number_of_words_where_none_are_asked_for(tmp_path: Pa
 
 
 def test_the_defaults_are_the_recipe_of_the_most_accurate_parser() -> None:
-    """Line 13 of Gothic in benchmarks/results/single-runs.md."""
+    """The first row of the means in docs/parser/accuracy.md."""
     recipe = ["layers=3", "tag_weight=0.6", "tag_features=256", "graft=0.35", "max_shapes=3"]
     written = ["--parser", "mst2-mean-field", "--loss", "nll", "--epochs", "40", "--set", *recipe]
     assert config_of() == config_of(*written) == Config(lang="got")

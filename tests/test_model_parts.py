@@ -24,7 +24,8 @@ def test_distances_are_classes_on_both_sides() -> None:
     rng, form = np.random.default_rng(1), Distances(5, 2)
     randomized(form)
     x, y = rng.normal(size=(2, 20, 5)).astype(np.float32), rng.normal(size=(2, 17, 5)).astype(np.float32)
-    found, (bias, one, other) = form.pairs(x, y), (np.asarray(p[...]) for p in (form.bias, form.one, form.other))
+    found = form.pairs(*form.of_each(x, y))
+    bias, one, other = (np.asarray(p[...]) for p in (form.bias, form.one, form.other))
     assert found.shape == (2, 2, 20, 17)
     for i, j in [(0, 1), (1, 0), (0, 5), (0, 6), (16, 2), (19, 0), (3, 16), (7, 7)]:
         begun = [limit for limit in LIMITS if limit <= abs(j - i)]

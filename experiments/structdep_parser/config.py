@@ -20,7 +20,7 @@ EARLIER = {"features": "positions", "start": "init_from"}
 class Config:
     """The configuration of a run, kept as config.json in its folder.
 
-    The defaults are the recipe of the most accurate single parser of benchmarks/results/single-runs.md, Gothic, line 13.
+    The defaults are the recipe of the most accurate single parser in docs/parser/accuracy.md.
 
     Example:
         >>> Config(lang="got").name

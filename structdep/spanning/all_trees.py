@@ -115,7 +115,8 @@ def run_all_trees(
         return value_of(arcs), {"arc": _counts(heads, exists, arcs, lengths)}
     if request.query is Query.BEST and isinstance(semiring, MaxPlus):
         value, heads = _best(arcs, lengths, system.single_root)
-        return nan_unless(is_valid(arcs), value), {"arc": _counts(heads, jnp.isfinite(value), arcs, lengths)}
+        value = nan_unless(is_valid(arcs), value)
+        return value, {"arc": _counts(heads, jnp.isfinite(value), arcs, lengths)}
     value, pull = jax.vjp(value_of, arcs)
     ones = jax.tree.map(jnp.ones_like, value)
     return value, {"arc": pull(ones if arguments.cotangent is None else arguments.cotangent)[0]}

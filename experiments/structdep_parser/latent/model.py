@@ -26,7 +26,8 @@ class TreeScorer(nnx.Module):
         """From `[batch, n]` to `[batch, n+1, n+1]`."""
         nodes = with_root(tokens)
         states = self.lstm(self.token(nodes), one_a_line(lengths + 1, nodes.shape[1]), None)
-        scores = self.arc.pairs(self.head(states, None), self.dependent(states, None))[0]
+        weighted = self.arc.weighted(self.head(states, None))
+        scores = self.arc.pairs(weighted, self.dependent(states, None))[0]
         may_be_head = (nodes == ROOT) | ((nodes >= DIGITS) & (nodes < CLOSE))
         return jnp.where(may_be_head[..., None], scores, -jnp.inf)
 
