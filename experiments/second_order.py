@@ -81,7 +81,7 @@ def parsed(experiment: Experiment, sentences: Sequence[Any], way: Way) -> tuple[
         for place, tree in rows(batch, np.asarray(found)):
             heads[place] = tree
     labels = predictor.relations(parameters, reading, heads)
-    deprels = [predictor.vocabulary.relations(tree, own.argmax(-1)) for tree, own in zip(heads, labels, strict=True)]
+    deprels = [predictor.vocabulary.relations(*pair) for pair in zip(heads, labels, strict=True)]
     return Predictions(heads, deprels), total / len(sentences), predictor.scoring - before + decode.spent
 
 

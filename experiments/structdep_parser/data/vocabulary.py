@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from structdep_parser.data.conllu import Sentence
 from structdep_parser.data.relations import OTHER, ROOT, fitted, is_root
 
@@ -74,9 +77,9 @@ class Vocabulary:
     def deprel(self, deprel: str) -> int:
         return self._numbers["deprels"].get(deprel, UNSEEN)
 
-    def relations(self, heads: Iterable[int], numbers: Iterable[int]) -> tuple[str, ...]:
-        """The names of words' relations, which fit their heads."""
-        return fitted(heads, [self.deprels[number] for number in numbers])
+    def relations(self, heads: Iterable[int], probabilities: NDArray[np.float32]) -> tuple[str, ...]:
+        """The names of words' most probable relations, which fit their heads, from `[n, relations]`."""
+        return fitted(heads, [self.deprels[number] for number in probabilities.argmax(-1)])
 
     def upos_tag(self, tag: str) -> int:
         return self._numbers["upos"].get(tag, UNSEEN)

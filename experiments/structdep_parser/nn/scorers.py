@@ -29,12 +29,13 @@ OF_WORDS = "roles", "refine", "shares"
 class Weighted(NamedTuple):
     """Vectors of words times weights, what of a table's entries each word gives by itself: `[.., f]` each.
 
-    For each pair of roles, two for its biaffine and two for distances; besides, vectors in the roles of triples and of
-    single words, and of parts.
+    For each pair of roles, two for its biaffine and two for distances; the scores of single roles; besides, vectors in
+    the roles of triples and of parts.
     """
 
     pairs: list[tuple[jax.Array, jax.Array]]
     distances: list[tuple[jax.Array, jax.Array]]
+    singles: list[jax.Array]
     roles: dict[str, jax.Array]
     parts: Parts | None
 
@@ -133,8 +134,9 @@ class TableScorer(nnx.Module):
         members = [(roles[one], roles[other]) for (one, other), _ in self.pairs]
         pairs = [(biaffine.weighted(x), y) for biaffine, (x, y) in zip(self.biaffines, members, strict=True)]
         distances = [table.of_each(x, y) for table, (x, y) in zip(self.distances, members, strict=True)]
-        others = {role: roles[role] for role in (*chain(*(roles for roles, _ in self.triples)), *dict(self.singles))}
-        return Weighted(pairs, distances, others, parts)
+        singles = [linear(roles[role]) for (role, _), linear in zip(self.singles, self.linears, strict=True)]
+        of_triples = {role: roles[role] for role in chain(*dict(self.triples))}
+        return Weighted(pairs, distances, singles, of_triples, parts)
 
     def __call__(self, words: Weighted, lengths: jax.Array, rngs: Dropped = None) -> dict[str, jax.Array]:
         """Tables for sentences, from `weighted`, `[batch, n+2, ..]`."""
@@ -147,7 +149,7 @@ class TableScorer(nnx.Module):
             scores |= dict(zip(names, tables, strict=True))
         for (roles, names), trilinear in zip(self.triples, self.trilinears, strict=True):
             scores |= dict(zip(names, trilinear(*(without_sentinel.roles[role] for role in roles)), strict=True))
-        for (role, names), linear in zip(self.singles, self.linears, strict=True):
-            scores |= dict(zip(names, jnp.moveaxis(linear(without_sentinel.roles[role]), -1, 0), strict=True))
+        for (_, names), single in zip(self.singles, without_sentinel.singles, strict=True):
+            scores |= dict(zip(names, jnp.moveaxis(single, -1, 0), strict=True))
         parts = without_sentinel.parts
         return scores if parts is None else scores | {"arc": mean_field(scores["arc"], parts, lengths)}

@@ -161,8 +161,7 @@ class Ensemble:
 
     def _labelled(self, heads: Heads, relations: Sequence[NDArray[np.float32]]) -> Predictions:
         vocabulary = self.members[0].model.vocabulary
-        named = [vocabulary.relations(own, table.argmax(-1)) for own, table in zip(heads, relations, strict=True)]
-        return Predictions(heads, named)
+        return Predictions(heads, [vocabulary.relations(*pair) for pair in zip(heads, relations, strict=True)])
 
     def _weighted(self, tables: Sequence[Any]) -> Any:
         return sum(table * weight for table, weight in zip(tables, self.weights, strict=True))

@@ -149,7 +149,7 @@ class Predictor:
         heads, confidence = np.asarray(found.heads), None
         if found.arcs is not None and found.trees is not None:
             confidence = Confidence(np.asarray(found.arcs), float(found.trees), labels.max(-1))
-        return Tree(heads, self.vocabulary.relations(heads, labels.argmax(-1)), confidence, tags)
+        return Tree(heads, self.vocabulary.relations(heads, labels), confidence, tags)
 
     def _tags(self, parameters: Any, reading: Reading) -> list[Tags]:
         names = self.vocabulary.upos, self.vocabulary.xpos, self.vocabulary.lemmas
