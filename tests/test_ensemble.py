@@ -129,5 +129,5 @@ def test_what_cannot_be_summed_is_refused(models: list[TrainedModel], sentences:
     with pytest.raises(ValueError, match="takes parsers with charts, not greedy-mh3: write --by votes"):
         Ensemble([Member(name, greedy) for name in "ab"], ["scores"], None)
     steps = random_model(replace(TINY, parser="mh3"), sentences)
-    with pytest.raises(ValueError, match="--system mst does not know all the scores of mh3"):
+    with pytest.raises(ValueError, match="--trees mst: the chart of mst lacks some scores of mh3"):
         Ensemble([Member(name, steps) for name in "ab"], ["scores"], "mst")

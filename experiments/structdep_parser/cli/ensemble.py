@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from structdep_parser.choices import CHART_PARSERS, WAYS
-from structdep_parser.cli.options import Arguments, add_treebank_options, argument_parser, command
+from structdep_parser.cli.options import Arguments, add_renamed, add_treebank_options, argument_parser, command
 
 EPILOG = """\
---by marginals: the tree of --system with the highest sum of arc probabilities, averaged over the parsers; a parser
-without probabilities votes. --by votes: the tree of --system whose arcs are in the most trees of the parsers; the first
+--by marginals: the tree with the highest sum of arc probabilities, averaged over the parsers; a parser
+without probabilities votes. --by votes: the tree whose arcs are in the most trees of the parsers; the first
 parser breaks ties. --by scores: the best tree by the mean of the scores; for parsers of one kind, such as seeds. The
 relation of each arc has the highest mean probability. Probabilities of parsers trained by the hinge loss are
 unreliable: --by votes may be more accurate.
@@ -45,10 +45,12 @@ def parser() -> argparse.ArgumentParser:
         help="folders of finished runs on one treebank; a run with --members counts as all its members",
     )
     made.add_argument(
-        "--system",
+        "--trees",
         choices=CHART_PARSERS,
-        help="the class of trees; default: mst, or with --by scores that of the parsers",
+        metavar="PARSER",
+        help="search the trees of this parser's class; default: mst (all trees), or with --by scores that of the runs",
     )
+    add_renamed(made, system="--trees")
     made.add_argument(
         "--by",
         choices=WAYS,
@@ -94,9 +96,9 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
                 "files (and the same --held-out)"
             )
     splits = next((own for own in treebanks if own.test), first[1]).evaluated()
-    ensemble = Ensemble.of(models, options.by, options.system, options.weights)
+    ensemble = Ensemble.of(models, options.by, options.trees, options.weights)
     lang = models[first[0]].config.lang
-    folder = options.out or options.runs[0].parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.system}"
+    folder = options.out or options.runs[0].parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.trees}"
     ways = zip(ensemble.by, ensemble.weights, strict=True)
     check_folder(folder, dict(zip(found, map(list, ways), strict=True)))
     scores = {split: evaluated(ensemble, gold, folder / f"{split}.conllu")[1] for split, gold in splits.items()}

@@ -73,11 +73,11 @@ class Ensemble:
     Args:
         members: the parsers, of one treebank.
         by: what is summed: ["marginals"], ["votes"] or ["scores"]; or one of the first two for each member.
-        system: a name of CHARTS, whose trees are sought.
+        trees: a parser with a chart, whose trees are searched; default: mst, or for scores that of the members.
         weights: how much each counts; 1 where there are none.
 
     Raises:
-        ValueError: parsers that cannot be summed so, a system that does not know the tables, or weights that are not
+        ValueError: parsers that cannot be summed so, a chart that lacks some of their scores, or weights that are not
             positive, one for each.
     """
 
@@ -85,7 +85,7 @@ class Ensemble:
         self,
         members: Sequence[Member],
         by: Sequence[str],
-        system: str | None,
+        trees: str | None,
         weights: Sequence[float] | None = None,
     ) -> None:
         self.members, self.by = members, [*by] * (len(members) if len(by) == 1 else 1)
@@ -99,10 +99,10 @@ class Ensemble:
             raise ValueError(f"--weights {told}: {len(members)} parsers take {len(members)} numbers above 0")
         if len({member.model.vocabulary.deprels for member in members}) > 1:
             raise ValueError("these parsers do not know the same relations: train them on the same treebank")
-        self.system = system or (members[0].model.config.parser if self.sums_scores else "mst")
+        self.trees = trees or (members[0].model.config.parser if self.sums_scores else "mst")
         if self.sums_scores:
-            check_tables(members, self.system)
-        chart = CHARTS[self.system]
+            check_tables(members, self.trees)
+        chart = CHARTS[self.trees]
         sought = chart.best if self.sums_scores else chart.arcs
         one_root = any(member.model.config.single_root for member in members)
         self.search = Compiled(lambda scores, lengths: best(sought, scores, lengths, None, one_root))
@@ -112,14 +112,14 @@ class Ensemble:
         cls,
         models: Mapping[str, TrainedModel],
         by: Sequence[str],
-        system: str | None = None,
+        trees: str | None = None,
         weights: Sequence[float] | None = None,
     ) -> "Ensemble":
         """Of models, by name."""
-        return cls([Member(name, model) for name, model in models.items()], by, system, weights)
+        return cls([Member(name, model) for name, model in models.items()], by, trees, weights)
 
     def __str__(self) -> str:
-        return f"{len(self.members)} parsers by {self.ways}, {self.system}"
+        return f"{len(self.members)} parsers by {self.ways}, {self.trees}"
 
     @property
     def ways(self) -> str:
@@ -167,8 +167,8 @@ class Ensemble:
         return sum(table * weight for table, weight in zip(tables, self.weights, strict=True))
 
 
-def check_tables(members: Sequence[Member], system: str) -> None:
-    """Raise ValueError unless the members score the same tables, which the system knows."""
+def check_tables(members: Sequence[Member], trees: str) -> None:
+    """Raise ValueError unless the members score the same tables, which the chart of `trees` has."""
     kinds = {member.model.config.parser for member in members}
     if len(kinds) > 1:
         raise ValueError(
@@ -178,8 +178,8 @@ def check_tables(members: Sequence[Member], system: str) -> None:
     (kind,) = kinds
     if kind not in CHARTS:
         raise ValueError(f"--by scores takes parsers with charts, not {kind}: write --by votes")
-    if system not in CHARTS or not CHARTS[kind].tables.keys() <= CHARTS[system].best.declared.keys():
-        raise ValueError(f"--system {system} does not know all the scores of {kind}: leave --system out")
+    if trees not in CHARTS or not CHARTS[kind].tables.keys() <= CHARTS[trees].best.declared.keys():
+        raise ValueError(f"--trees {trees}: the chart of {trees} lacks some scores of {kind}: leave --trees out")
 
 
 def _fill(heads: Heads, batch: TreeBatch, found: jax.Array) -> None:
