@@ -1,7 +1,7 @@
 """Relaxations and gradient estimators: limits, derivatives, masks, and sentences without a tree."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -308,6 +308,17 @@ def test_what_does_not_fit_is_refused() -> None:
         relaxations.score_function(eisner, scores, lambda heads: heads.sum(-1), KEY, LENGTHS, samples=1)
     with pytest.raises(ValueError, match=r"heads have shape \(4, 3\), expected \(4, 4\)"):
         relaxations.sparsemap_loss(eisner, scores, np.zeros((4, 3), int), LENGTHS)
+    with pytest.raises(ValueError, match=r"temperature is \[1. 0. 1. 1.\]: write a number above 0"):
+        relaxations.marginals(eisner, scores, LENGTHS, jnp.array([1.0, 0.0, 1.0, 1.0]))
+    with pytest.raises(ValueError, match="temperature is -1: write a number above 0"):
+        relaxations.stochastic_softmax(eisner, scores, KEY, LENGTHS, -1)
+    with pytest.raises(ValueError, match=r"sigma is 0.0: write a number above 0"):
+        relaxations.perturbed(eisner, scores, KEY, LENGTHS, 0.0)
+    with pytest.raises(ValueError, match="step is nan: write a number above 0"):
+        relaxations.spigot(eisner, scores, LENGTHS, jnp.nan)
+    for of in (partial(relaxations.implicit_mle, key=KEY), relaxations.blackbox):
+        with pytest.raises(ValueError, match=r"strength is 0.0: write a number above 0"):
+            of(eisner, scores, lengths=LENGTHS, strength=0.0)
     with pytest.raises(ValueError, match="several times"):
         relaxations.score_function(sd.charts.mhk(4), scores, lambda heads: heads.sum(-1), KEY, LENGTHS)
 

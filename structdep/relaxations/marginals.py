@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from structdep.inference import queries
 from structdep.inference.constraints import Constraints
-from structdep.relaxations.trees import as_scores
+from structdep.relaxations.trees import as_scores, check_positive
 from structdep.semirings import LogSum, Semiring, SingleRoot
 from structdep.trees.classes import System
 
@@ -40,7 +40,7 @@ def marginals(
 
     Raises:
         TypeError: `scores` is a mapping, or as by `structdep.inside`.
-        ValueError: as by `structdep.inside`.
+        ValueError: a temperature of 0 or below (not inside of `jax.jit`), or as by `structdep.inside`.
 
     References:
         Kim, Denton, Hoang and Rush 2017, Structured attention networks.
@@ -53,6 +53,7 @@ def marginals(
                [0., 1., 0.]], dtype=float32)
     """
     semiring: Semiring = SingleRoot(LogSum()) if single_root else LogSum()
+    check_positive(temperature=temperature)
     tempered = as_scores(scores) / jnp.asarray(temperature)[..., None, None]
     result: jax.Array = queries.marginals(system, tempered, lengths, constraints, semiring)
     return result

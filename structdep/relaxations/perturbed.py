@@ -11,7 +11,7 @@ from jax.lax import stop_gradient
 from numpy.typing import ArrayLike
 
 from structdep.inference.constraints import Constraints
-from structdep.relaxations.trees import BestHeads, Trees, as_scores, change
+from structdep.relaxations.trees import BestHeads, Trees, as_scores, change, check_positive
 from structdep.trees.classes import System
 
 
@@ -74,8 +74,8 @@ def perturbed(
 
     Raises:
         TypeError: `scores` is a mapping, or as by `structdep.inside`.
-        ValueError: another name of the noise, `samples` below 1, `constraints` or `single_root` with a function, or as
-            by `structdep.inside`.
+        ValueError: another name of the noise, `samples` below 1, `sigma` not above 0, `constraints` or
+            `single_root` with a function, or as by `structdep.inside`.
 
     References:
         Berthet, Blondel, Teboul, Cuturi, Vert and Bach 2020, Learning with differentiable perturbed optimizers.
@@ -85,6 +85,7 @@ def perturbed(
         >>> sd.relaxations.perturbed(sd.spanning.all_trees(), jnp.zeros((4, 4)), jax.random.key(0)).sum()
         Array(3., dtype=float32)
     """
+    check_positive(sigma=sigma)
     given, trees = as_scores(scores), Trees(system, lengths, constraints, single_root)
     constant = stop_gradient(given)
     drawn = draws(key, samples, given, noise)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from structdep.inference.constraints import Constraints
 from structdep.relaxations.sparsemap import sparsemap
-from structdep.relaxations.trees import BestHeads, Trees, as_scores, change
+from structdep.relaxations.trees import BestHeads, Trees, as_scores, change, check_positive
 from structdep.trees.classes import System
 
 
@@ -81,7 +81,7 @@ def spigot(
         system: a class of trees, which may be ambiguous, or a function from scores and lengths to heads.
         scores: arc scores, float `[*batch, n+1, n+1]`.
         lengths: int `[*batch]`, the number of words of each sentence; default: n.
-        step: the length of the step against the gradient before the projection.
+        step: the length of the step against the gradient before the projection, a positive number.
         constraints: known heads and forbidden arcs; only with a system.
         single_root: whether exactly one word depends on the root; only with a system.
 
@@ -102,6 +102,7 @@ def spigot(
                [ 0.  ,  0.  ,  0.  ],
                [ 0.  ,  0.25,  0.  ]], dtype=float32)
     """
+    check_positive(step=step)
     return _best_tree(_step_to_hull, Trees(system, lengths, constraints, single_root), step, as_scores(scores))
 
 
@@ -144,6 +145,7 @@ def blackbox(
                [ 0.  ,  0.  , -0.25],
                [ 0.  ,  0.25,  0.  ]], dtype=float32)
     """
+    check_positive(strength=strength)
     return _best_tree(_to_other_tree, Trees(system, lengths, constraints, single_root), strength, as_scores(scores))
 
 

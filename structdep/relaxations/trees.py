@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep.inference.constraints import Constraints
@@ -71,6 +72,13 @@ def as_scores(scores: ArrayLike) -> jax.Array:
         raise TypeError(f"relaxations take the arc scores alone, an array [*batch, n+1, n+1], not {sorted(scores)}")
     array = jnp.asarray(scores)
     return array.astype(jnp.promote_types(array.dtype, jnp.float32))
+
+
+def check_positive(**numbers: ArrayLike) -> None:
+    """Raise ValueError for numbers that are not above 0, by their names; those that JAX traces are not checked."""
+    for name, number in numbers.items():
+        if not isinstance(number, jax.core.Tracer) and not (np.asarray(number) > 0).all():
+            raise ValueError(f"{name} is {number}: write a number above 0")
 
 
 def change(scores: jax.Array, possible: jax.Array) -> jax.Array:
