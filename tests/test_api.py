@@ -85,6 +85,13 @@ def test_k_best_constraints_roots_and_least_risk(parser: sp.Parser) -> None:
         ([[]], {}, "a sentence without words"),
         ([["ta", "x"]], {"constraints": [[1]]}, "has 2 words, but 1 known heads"),
         ([["ta", "x"]], {"constraints": [[3, 0]]}, "the head of word 1"),
+        ([["ta", "x"]], {"constraints": []}, "sentence 1 has no constraints: write one list for each sentence"),
+        (
+            [["ta", "x"]],
+            {"constraints": [[2, 0], [0]]},
+            "constraints for more than 1 sentences: write one",
+        ),
+        ([["ta", 7]], {}, "sentence 1: a word is a string, not 7"),
         ([["ta", "x"]], {"k_best": 0}, "at least 1 tree"),
         ([["ta", "x"]], {"beam": 4}, "leave --beam out"),
         ([["ta", "x"]], {"decode": "best"}, "--decode best: expected argmax or mbr"),

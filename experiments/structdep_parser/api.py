@@ -228,9 +228,11 @@ def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _sentences(given: Iterable[Words | Sentence], known: Iterable[KnownHeads] | None) -> Iterator[Sentence]:
-    heads = None if known is None else iter(known)
+    heads, number = None if known is None else iter(known), 0
     for number, sentence in enumerate(given, start=1):
-        own = None if heads is None else next(heads, ())
+        own = None if heads is None else next(heads, None)
+        if heads is not None and own is None:
+            raise ValueError(f"sentence {number} has no constraints: write one list for each sentence")
         if isinstance(sentence, str):
             raise ValueError(f"sentence {number} is text, {sentence!r}, expected a sequence of words: write .split()")
         if isinstance(sentence, Sentence):
@@ -239,6 +241,8 @@ def _sentences(given: Iterable[Words | Sentence], known: Iterable[KnownHeads] | 
             yield sentence
         else:
             yield of_words(sentence, number, own)
+    if heads is not None and next(heads, None) is not None:
+        raise ValueError(f"there are constraints for more than {number} sentences: write one list for each sentence")
 
 
 def _refuse(error: ValueError) -> None:

@@ -227,6 +227,8 @@ def of_words(words: Sequence[str], number: int = 1, heads: Sequence[int | None] 
         >>> of_words(["ik", "im"], heads=[2, None]).heads.tolist()
         [2, -1]
     """
+    if bad := next((word for word in words if not isinstance(word, str)), None):
+        raise ValueError(f"sentence {number}: a word is a string, not {bad!r}")
     if heads is not None and len(heads) != len(words):
         raise ValueError(f"sentence {number} has {len(words)} words, but {len(heads)} known heads: write one a word")
     return _of_words("sentences", number, number, words, heads)
