@@ -208,6 +208,9 @@ def test_what_second_order_scores_have_no_algorithm_for() -> None:
         sd.argmax(system, tables, LENGTHS, single_root=True)
     tables["grandparent"][0, 0, 1, 2] = np.nan
     assert np.isnan(sd.inside(system, tables, LENGTHS)).tolist() == [True] + [False] * 9
+    for search in (greedy.bgi, greedy.bgi_pp):
+        found = np.asarray(search(tables, LENGTHS))
+        assert (found[0, : LENGTHS[0]] == -1).all() and (found[1:] >= 0).all()
     assert sd.argmax(system, tables, LENGTHS)[0].tolist() == [-1] * WORDS
 
 

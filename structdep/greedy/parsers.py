@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
+from structdep._engines.masking import is_valid
 from structdep.greedy.improvement import improved
 from structdep.greedy.partial_trees import basic, partial_predictions
 from structdep.greedy.parts import Parts, Scores, parts
@@ -40,7 +41,7 @@ def bgi(
 
     Returns:
         The head of each word, int32 `[*batch, n]`: 0 is the root, and padding. -1 for all words of a sentence if no
-        tree is found, because the arcs that were added leave only forbidden arcs.
+        tree is found, because the arcs that were added leave only forbidden arcs, or if a score is NaN or +inf.
 
     Raises:
         TypeError: as by `structdep.inside`.
@@ -128,7 +129,7 @@ def improve(
         single_root: whether exactly one word depends on the root; `heads` has to obey it.
 
     Returns:
-        The head of each word in the improved tree, int32 `[*batch, n]`, 0 in padding.
+        The head of each word in the improved tree, int32 `[*batch, n]`, 0 in padding; -1 if a score is NaN or +inf.
 
     Raises:
         TypeError: as by `structdep.inside`.
@@ -177,5 +178,5 @@ def _improve(made: Parts, heads: jax.Array, swaps: int, single_root: bool) -> ja
 
 
 def _shaped(made: Parts, heads: jax.Array) -> jax.Array:
-    heads = heads.reshape(*made.lengths.shape, heads.shape[-1])
+    heads = jnp.where(is_valid(made.flat()[:3])[:, None], heads, -1).reshape(*made.lengths.shape, heads.shape[-1])
     return jnp.where(jnp.arange(heads.shape[-1]) < made.lengths[..., None], heads, 0)
