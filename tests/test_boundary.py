@@ -201,7 +201,34 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
             sd.TreeDistribution(eisner(), {"label": LABELLED["label"][..., :1]})
         ),
         ValueError,
-        "not of the same labels: there are . and . of them",
+        "not of the same labels: one distribution scores 2, the other 1",
+    ),
+    "a divergence from no labels": (
+        lambda: sd.TreeDistribution(eisner(), ARCS).kl_divergence(sd.TreeDistribution(eisner(), LABELLED)),
+        ValueError,
+        "not of the same labels: one distribution scores 0, the other 2",
+    ),
+    "a divergence of derivations from trees": (
+        lambda: sd.TreeDistribution(arc_hybrid(), ARCS, over="derivations").kl_divergence(
+            sd.TreeDistribution(eisner(), ARCS)
+        ),
+        ValueError,
+        "not over the same derivations: arc_hybrid and eisner; compare two distributions of one system, or",
+    ),
+    "labels that are no whole numbers": (
+        lambda: sd.TreeDistribution(eisner(), LABELLED).log_prob(sd.Labelled(HEADS, HEADS / 2)),
+        TypeError,
+        "labels must be integers, -1 where not known, not float",
+    ),
+    "attachment to one tree too few": (
+        lambda: sd.TreeDistribution(eisner(), ARCS).expected_attachment(HEADS[:, :2]),
+        ValueError,
+        r"heads have shape \(2, 2\), expected \(2, 3\)",
+    ),
+    "weights of other sentences": (
+        lambda: sd.losses.hinge(eisner(), ARCS, HEADS, weight=jnp.ones(4)),
+        ValueError,
+        r"weight has shape \(4,\), expected a number, or one for each sentence, \(2,\)",
     ),
     "an oracle of unknown scores": (
         lambda: value(eisner(), 3, {"arcs": ARCS[0]}, LOG),
@@ -322,6 +349,8 @@ def test_what_is_no_score_gives_nan_and_no_tree(system: System, wrong: float) ->
     best, drawn = sd.argmax(system, scores, lengths), sd.sample(system, scores, jax.random.key(0), lengths)
     for heads in (best, drawn):
         assert heads[0].tolist() == [-1, -1, -1] and heads[1].min() == 0
+    risk = sd.TreeDistribution(system, scores, lengths, over="derivations").minimum_risk()
+    assert risk[0].tolist() == [-1, -1, -1] and risk[1].min() == 0
     assert (sd.TreeDistribution(system, scores, lengths, over="derivations").k_best(2).heads[:, 0] == -1).all()
 
 

@@ -95,6 +95,20 @@ def test_constraints_are_checked() -> None:
             sd.TreeDistribution(eisner(), scores, LENGTHS, constraints).log_partition()
 
 
+def test_completions_of_partly_known_trees_obey_constraints() -> None:
+    """Those of the likelihood's numerator, too."""
+    scores, forbidden = some_arcs(47), np.zeros((6, N + 1, N + 1), bool)
+    forbidden[:, 0, 1] = True
+    known = sd.Constraints(heads=KNOWN)
+    for constraints in (sd.Constraints(forbidden=forbidden), sd.Constraints(KNOWN, forbidden)):
+        found = sd.losses.nll(eisner(), scores, known, LENGTHS, constraints)
+        allowed = jnp.where(forbidden, -jnp.inf, scores)
+        every = sd.TreeDistribution(eisner(), allowed, LENGTHS, sd.Constraints(constraints.heads))
+        obeying = sd.TreeDistribution(eisner(), allowed, LENGTHS, known).log_partition()
+        expected = jnp.where(jnp.isneginf(obeying), jnp.inf, every.log_partition() - obeying)
+        close(found, jnp.where(LENGTHS > 0, expected, 0))
+
+
 @pytest.mark.parametrize("loss", [sd.losses.hinge, sd.losses.softmax_margin, sd.losses.risk, sd.losses.nll])
 def test_constrained_losses_are_those_of_masked_scores(loss: Callable[..., jax.Array]) -> None:
     """Only of the trees that compete: the gold tree keeps its score."""

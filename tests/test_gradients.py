@@ -220,6 +220,9 @@ def test_softmax_margin_and_risk(system: DeductionSystem) -> None:
     """Both are sums over all derivations: of exp(score + cost), and of the number of wrong heads."""
     scores = some_tables(system, seed=11)["arc"]
     margin = np.asarray(sd.losses.softmax_margin(system, scores, GOLD, LENGTHS, 0.5))
+    weights = jnp.full(len(LENGTHS), 0.5).at[1].set(2.0)
+    of_sentences = np.asarray(sd.losses.softmax_margin(system, scores, GOLD, LENGTHS, weights))
+    assert np.allclose(np.delete(of_sentences, 1), np.delete(margin, 1)) and of_sentences[1] > margin[1]
     risk = np.asarray(sd.losses.risk(system, scores, GOLD, LENGTHS))
     for row, (length, tables) in enumerate(sentences({"arc": scores})):
         gold = GOLD[row, :length]

@@ -87,3 +87,18 @@ def test_labels_alone_and_scores_of_labels_without_batch() -> None:
     close(sd.TreeDistribution(eisner(), {"label": jnp.zeros((3, 3, 4))}).log_partition(), np.log(3 * 4**2))
     with pytest.raises(ValueError, match=r"expected .* labels"):
         sd.TreeDistribution(eisner(), {"label": jnp.zeros((3, 4, 2))}).log_partition()
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_labels_of_few_bits_are_drawn_exactly(dtype: Any) -> None:
+    tables = {"arc": jnp.zeros((2, 2), dtype), "label": jnp.zeros((2, 2, 50), dtype)}
+    drawn = sd.TreeDistribution(eisner(), tables).sample(jax.random.key(0), 20_000)
+    assert isinstance(drawn, sd.Labelled)
+    assert chi_square_is_low(np.bincount(np.asarray(drawn.labels)[:, 0], minlength=50), np.full(50, 400.0))
+
+
+def test_labels_of_double_precision_lose_nothing() -> None:
+    with jax.enable_x64(True):
+        label = jnp.full((2, 2, 1), 1 + 1e-12)
+        value = sd.inside(eisner(), {"arc": jnp.zeros((2, 2), jnp.float32), "label": label})
+        assert value.dtype == jnp.float64 and abs(float(value) - 1 - 1e-12) < 1e-15

@@ -17,7 +17,7 @@ from structdep.inference import queries
 from structdep.inference.constraints import Constraints
 from structdep.inference.divergences import cross_entropy
 from structdep.inference.inside import inside
-from structdep.inference.scores import Tables, all_wide, named, problem, wide
+from structdep.inference.scores import Tables, all_wide, allowed_by, named, problem, wide, with_arcs
 from structdep.semirings import Entropy, KBest, LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.spanning import SpanningTrees
 from structdep.trees import heads_to_arcs
@@ -217,8 +217,8 @@ class TreeDistribution:
             score is NaN or +inf.
 
         Raises:
-            ValueError: the two have different sentences or classes of trees, or different systems of which that of q
-                scores more than arcs and labels.
+            ValueError: the two have different sentences, classes of trees or numbers of labels; or different systems,
+                if one is ambiguous, or if that of q scores more than arcs and labels.
         """
         return cross_entropy(self, other)
 
@@ -245,14 +245,19 @@ class TreeDistribution:
 
         Returns:
             float `[.., *batch]`, in words.
+
+        Raises:
+            TypeError, ValueError: heads of a wrong dtype or shape.
         """
-        arcs = heads_to_arcs(heads, self._for_each(heads).lengths)
-        return jnp.where(arcs, self.arc_marginals(), 0).sum((-2, -1))
+        own = self._for_each(heads)
+        own._obeying(heads)  # checks dtype and shape
+        return jnp.where(heads_to_arcs(heads, own.lengths), self.arc_marginals(), 0).sum((-2, -1))
 
     def minimum_risk(self) -> jax.Array:
-        """The tree with the greatest expected attachment (minimum Bayes risk): heads, int32 `[*batch, n]`."""
-        forbidden = jnp.isneginf(self.tables()["arc"])
-        return self._best({"arc": jnp.where(forbidden, -jnp.inf, self.arc_marginals())})
+        """The tree with the greatest expected attachment (minimum Bayes risk): heads, as by `argmax`."""
+        of_numbers = problem(self.system, self.scores, self.lengths).is_of_numbers[..., None, None]
+        possible = of_numbers & ~jnp.isneginf(self.tables()["arc"])
+        return self._best({"arc": jnp.where(possible, self.arc_marginals(), -jnp.inf)})
 
     def covariance(self, direction: Any) -> Any:
         """The covariances of each scored part of a tree with a linear function of the tree: a Hessian-vector product.
@@ -276,12 +281,7 @@ class TreeDistribution:
 
     def tables(self) -> dict[str, jax.Array]:
         """The scores by name, in float32 or wider, `arc` among them, with -inf where constraints forbid an arc."""
-        tables = {name: wide(name, table) for name, table in named(self.scores).items()}
-        if "arc" not in tables:
-            given = problem(self.system, tables, self.lengths)
-            nodes = given.words + 1
-            tables["arc"] = jnp.zeros((*given.lengths.shape, nodes, nodes), given.given["arc"].dtype)
-        return tables if self.constraints is None else _allowing(self.constraints, tables)
+        return with_arcs(self.system, self.scores, self.lengths, self.constraints)
 
     def _inside(self, semiring: Semiring) -> Any:
         return inside(self.system, self.scores, self.lengths, self._graded(semiring), self.constraints)
@@ -313,8 +313,8 @@ class TreeDistribution:
     def _obeying(self, trees: ArrayLike | Labelled) -> dict[str, jax.Array]:
         """The scores, -inf where a tree has another head, or another label."""
         if not isinstance(trees, Labelled):
-            return _allowing(Constraints(trees), self.tables())
-        tables = _allowing(Constraints(trees.heads), self.tables())
+            return allowed_by(Constraints(trees), self.tables())
+        tables = allowed_by(Constraints(trees.heads), self.tables())
         if LABEL not in tables:
             raise ValueError(f"trees have labels, but no scores are named {LABEL!r}: give their heads alone")
         return tables | {LABEL: queries.with_labels(tables[LABEL], trees.labels)}
@@ -328,7 +328,7 @@ class TreeDistribution:
         tables = named(self.scores)
         if LABEL not in tables:
             return heads
-        return Labelled(heads, jnp.where(self._is_word(), choose(tables[LABEL], heads), 0))
+        return Labelled(heads, jnp.where(self._is_word(), choose(wide(LABEL, tables[LABEL]), heads), 0))
 
     def _sample(self, tables: Tables, key: jax.Array) -> jax.Array | Labelled:
         trees, labels = jax.random.split(key)
@@ -338,10 +338,6 @@ class TreeDistribution:
     def _is_word(self) -> jax.Array:
         given = problem(self.system, self.scores, self.lengths)
         return jnp.arange(given.words) < given.lengths[..., None]
-
-
-def _allowing(constraints: Constraints, tables: dict[str, jax.Array]) -> dict[str, jax.Array]:
-    return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
 
 
 def _difference(a: jax.Array, b: jax.Array) -> jax.Array:

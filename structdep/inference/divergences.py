@@ -30,7 +30,8 @@ def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
     relative, rest, missing = _relative(tables, marginals, exists)
     log_partition = replace(q, scores=relative).log_partition()
     entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, rest))
-    return jnp.where(_are_sound(*sentences), jnp.where(exists, entropy, 0), jnp.nan)
+    of_numbers = sentences[0].is_of_numbers & sentences[1].is_of_numbers
+    return jnp.where(of_numbers, jnp.where(exists, entropy, 0), jnp.nan)
 
 
 def _relative(tables: Arrays, marginals: Arrays, exists: jax.Array) -> tuple[Arrays, jax.Array, jax.Array]:
@@ -64,20 +65,18 @@ def _expected(marginals: jax.Array, table: jax.Array, batch_axes: int, per_word:
     return jnp.where(jnp.any(used & jnp.isneginf(table), axes), -jnp.inf, total)
 
 
-def _are_sound(*sentences: Problem) -> jax.Array:
-    """Whether all scores of a sentence are numbers, `[*batch]`."""
-    batch_axes = sentences[0].lengths.ndim
-    tables = [table for given in sentences for table in jax.tree.leaves((given.tables, given.labels))]
-    return ~jnp.stack([jnp.isnan(table).any(tuple(range(batch_axes, table.ndim))) for table in tables]).any(0)
-
-
 def _check_comparable(p: TreeDistribution, q: TreeDistribution) -> None:
     same = p.system == q.system or (bool(p.system.trees) and p.system.trees == q.system.trees)
     if not same or (q.single_root and not p.single_root):
         raise ValueError(f"not over the same trees: {_described(p)} and {_described(q)}")
-    labels = {np.shape(own[LABEL])[-1] for own in map(named, (p.scores, q.scores)) if LABEL in own}
-    if len(labels) > 1:
-        raise ValueError(f"not of the same labels: there are {' and '.join(map(str, labels))} of them")
+    if p.system != q.system and not (p.system.unambiguous and q.system.unambiguous):
+        raise ValueError(
+            f"not over the same derivations: {p.system.name} and {q.system.name}; compare two distributions of one "
+            "system, or of systems that derive each tree once"
+        )
+    labels = [np.shape(own[LABEL])[-1] if LABEL in own else 0 for own in map(named, (p.scores, q.scores))]
+    if labels[0] != labels[1]:
+        raise ValueError(f"not of the same labels: one distribution scores {labels[0]}, the other {labels[1]}")
     extra = named(q.scores).keys() - {"arc", LABEL}
     if extra and p.system != q.system:
         raise ValueError(

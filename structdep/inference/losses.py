@@ -1,6 +1,7 @@
 """Training losses: one value a sentence, differentiable in the scores.
 
-`constraints` hold for the trees that compete with the gold tree; the gold tree has to obey them itself. Losses of empty
+`constraints` hold for the trees that compete with the gold tree; the gold tree has to obey them itself, if it is known
+as a whole. Losses of empty
 sentences are 0. If the gold tree is forbidden (-inf), all losses except `risk` are inf, with derivatives 0.
 """
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 from structdep.inference.constraints import Constraints
 from structdep.inference.inside import inside
 from structdep.inference.queries import marginals
-from structdep.inference.scores import Tables, named
+from structdep.inference.scores import Tables, named, with_arcs
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
 from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
@@ -39,7 +40,7 @@ def hinge(
         scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
         heads: the gold trees, int `[*batch, n]`, which must be trees of the system; see `nearest_tree`.
         lengths: int `[*batch]`, the number of words of each sentence; default: n.
-        weight: the cost of each wrong head, in units of the scores.
+        weight: the cost of each wrong head, in units of the scores: a number, or one for each sentence, `[*batch]`.
         constraints: known heads and forbidden arcs, for the trees t.
 
     Returns:
@@ -77,7 +78,7 @@ def softmax_margin(
         scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
         heads: the gold trees, int `[*batch, n]`, which must be trees of the system; see `nearest_tree`.
         lengths: int `[*batch]`, the number of words of each sentence; default: n.
-        weight: the cost of each wrong head, in units of the scores.
+        weight: the cost of each wrong head, in units of the scores: a number, or one for each sentence, `[*batch]`.
         constraints: known heads and forbidden arcs, for the trees t.
 
     Returns:
@@ -150,7 +151,8 @@ def nll(
         system: a system from `structdep.charts`, `structdep.spanning.all_trees()`, or your own.
         scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables; see `inside`.
         heads: the gold trees, int `[*batch, n]`, which must be trees of the system; see `nearest_tree`. Or
-            `Constraints`, if the gold trees are known in part: the likelihood is then that of all trees that obey them.
+            `Constraints`, if the gold trees are known in part: the likelihood is then that of all trees that obey them,
+            and `constraints`, too.
         lengths: int `[*batch]`, the number of words of each sentence; default: n.
         constraints: known heads and forbidden arcs, for all trees of the distribution.
 
@@ -168,7 +170,8 @@ def nll(
         Array(0.4055, dtype=float32)
     """
     if isinstance(heads, Constraints):
-        gold = inside(system, scores, lengths, LogSum, heads)
+        obeying = scores if constraints is None else with_arcs(system, scores, lengths, constraints)
+        gold = inside(system, obeying, lengths, LogSum, heads)
     else:
         gold = gold_score(system, scores, heads, lengths, LogSum())
     return _above(inside(system, scores, lengths, LogSum, constraints), gold, lengths)

@@ -131,6 +131,8 @@ def sample_labels(scores: ArrayLike, heads: ArrayLike, key: jax.Array) -> jax.Ar
 def with_labels(scores: ArrayLike, labels: ArrayLike) -> jax.Array:
     """The scores of labels, -inf where a word has another than in `labels`, int `[*batch, n]` (-1: not known)."""
     table, labels = jnp.asarray(scores), jnp.asarray(labels)
+    if not jnp.issubdtype(labels.dtype, jnp.integer):
+        raise TypeError(f"labels must be integers, -1 where not known, not {labels.dtype}")
     if labels.shape != (expected := (*table.shape[:-3], table.shape[-2] - 1)):
         raise ValueError(f"labels have shape {labels.shape}, expected {expected}: one for each word")
     known = jnp.pad(labels, [(0, 0)] * (labels.ndim - 1) + [(1, 0)], constant_values=-1)[..., None, :, None]

@@ -44,6 +44,13 @@ class Problem:
         """The scores, -inf where impossible."""
         return masked(self.system, self.given, self.lengths)
 
+    @cached_property
+    def is_of_numbers(self) -> jax.Array:
+        """Whether no score of a sentence is NaN or +inf, bool `[*batch]`."""
+        tables = [*self.tables.values(), *([] if self.labels is None else [self.labels])]
+        axes = self.lengths.ndim
+        return ~jnp.stack([jnp.isnan(table).any(tuple(range(axes, table.ndim))) for table in tables]).any(0)
+
     def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
         """The tables as values of a semiring, labels summed. Raises ValueError for numbers of what is not scored."""
         scored = {*self.given, *([] if self.labels is None else [LABEL])}
@@ -83,19 +90,37 @@ def problem(
         )
     batch, words = _shape(system, tables)
     lengths = _lengths(lengths, batch, words)
-    dtype = jnp.result_type(*tables.values())
+    dtype = jnp.result_type(*tables.values(), *([] if labels is None else [labels]))
     if "arc" not in tables:
         tables["arc"] = jnp.zeros((*batch, words + 1, words + 1), dtype)
     nodes = words + 1 + system.last
-    if constraints is not None:
-        if not isinstance(constraints, Constraints):
-            raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
-        tables["arc"] = jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)
+    tables = allowed_by(constraints, tables)
     if isinstance(system, DeductionSystem) and plan(system, frozenset(tables)).is_guarded:
         tables[NODE.name] = jnp.zeros((*batch, nodes), dtype)
     fitted = {name: _fit(table.astype(dtype), nodes, declared(system, name)[1]) for name, table in tables.items()}
     found = Problem(system, fitted, lengths, words)
     return found if labels is None else replace(found, labels=_fit_labels(labels, words, found.tables["arc"]))
+
+
+def with_arcs(
+    system: System, scores: Tables, lengths: ArrayLike | None, constraints: Constraints | None
+) -> dict[str, jax.Array]:
+    """The scores by name, in float32 or wider, `arc` among them, -inf where constraints forbid an arc."""
+    tables = {name: wide(name, table) for name, table in named(scores).items()}
+    if "arc" not in tables:
+        given = problem(system, tables, lengths)
+        nodes = given.words + 1
+        tables["arc"] = jnp.zeros((*given.lengths.shape, nodes, nodes), given.given["arc"].dtype)
+    return allowed_by(constraints, tables)
+
+
+def allowed_by(constraints: Constraints | None, tables: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """The tables, `arc` among them, -inf where constraints forbid an arc."""
+    if constraints is None:
+        return tables
+    if not isinstance(constraints, Constraints):
+        raise TypeError(f"constraints are structdep.Constraints(heads=.., forbidden=..), not {constraints!r}")
+    return tables | {"arc": jnp.where(constraints.allowed(tables["arc"].shape), tables["arc"], -jnp.inf)}
 
 
 def named(scores: Tables) -> dict[str, ArrayLike]:

@@ -23,12 +23,12 @@ class CostAugmented(Semiring):
 
     Args:
         gold_heads: int `[*batch, n]`, the gold head of each word.
-        weight: the cost of a wrong head, in units of the scores.
+        weight: the cost of a wrong head, in units of the scores: a number, or one for each sentence, `[*batch]`.
         base: the semiring, a class or an instance.
 
     Raises:
-        TypeError, ValueError: by a query, if `gold_heads` are not integers or do not have the shape of the scores'
-            heads.
+        TypeError, ValueError: by a query, if `gold_heads` are not integers, or `gold_heads` or `weight` do not have
+            the shape of the scores' heads or batch.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -79,4 +79,9 @@ class CostAugmented(Semiring):
             )
         gold = jnp.pad(gold, [(0, 0)] * (gold.ndim - 1) + [(1, nodes - 1 - gold.shape[-1])])
         wrong = jnp.arange(nodes)[:, None] != gold[..., None, :]
-        return table + self.weight * wrong
+        weight = jnp.asarray(self.weight)
+        if weight.shape not in ((), table.shape[:-2]):
+            raise ValueError(
+                f"weight has shape {weight.shape}, expected a number, or one for each sentence, {table.shape[:-2]}"
+            )
+        return table + weight[..., None, None] * wrong
