@@ -17,6 +17,7 @@ from structdep._engines.choice import describe, use_engine
 from structdep._engines.cpu.library import export_checks, free_chart_memory, set_chart_memory
 from structdep._engines.cpu.library import register as _register
 from structdep._engines.xla.chart import chart_bytes
+from structdep._exported import register as _register_results
 from structdep.deduction import DeductionSystem, Item, Score, arc, either, indices, n
 from structdep.inference import losses
 from structdep.inference.constraints import Constraints
@@ -97,3 +98,4 @@ __all__ = [
 
 
 _register()
+_register_results()

@@ -71,8 +71,8 @@ def plan(
 
     Raises:
         TypeError: lengths that are not integers.
-        ValueError: no sentences, lengths below 0, a row that is larger than the limit, or `max_shapes`, `multiple` or
-            `devices` below 1.
+        ValueError: no sentences, lengths below 0, a row that is larger than the limit; `max_shapes`, `multiple` or
+            `devices` that are no whole numbers of 1 or more; `limit` not above 0; `growth` below 0 or too large.
 
     Example:
         >>> lengths = [3, 4, 4, 5, 5, 5, 6, 9, 9, 30]
@@ -86,14 +86,19 @@ def plan(
     """
     given = _checked(lengths)
     for name, number in (("max_shapes", max_shapes), ("multiple", multiple), ("devices", devices)):
-        if number < 1:
-            raise ValueError(f"{name} is {number}: write 1 or more")
+        if number < 1 or number != int(number):
+            raise ValueError(f"{name} is {number}: write a whole number, 1 or more")
+    if not limit > 0:
+        raise ValueError(f"limit is {limit}: write a number above 0")
     padded = np.maximum(-(-given // multiple), 1) * multiple
     ends, counts = np.unique(padded, return_counts=True)
     room = devices * _room(ends.tolist(), limit, size, len(given))
     below = np.append(0, np.cumsum(counts))
     rows, batches = _filled(below[1:] - below[:, None], room, devices)
-    work = rows * batches * ends ** float(growth)
+    with np.errstate(over="ignore", invalid="ignore"):
+        work = rows * batches * ends ** float(growth)
+    if not (growth >= 0 and np.isfinite(work).all()):
+        raise ValueError(f"growth is {growth}: write a number of 0 or more, such as 3 for charts")
     cuts = _cuts(np.where(below[:, None] < below[1:], work, np.inf), max_shapes)
     return tuple(Shape(int(ends[b - 1]), int(rows[a, b - 1])) for a, b in pairwise(cuts))
 
@@ -117,7 +122,7 @@ def batches(
 
     Raises:
         TypeError: lengths that are not integers.
-        ValueError: no sentences, lengths below 0, or a sentence that is longer than all shapes.
+        ValueError: no sentences, lengths below 0, a sentence that is longer than all shapes, or a shape without rows.
 
     Example:
         >>> for shape, places in batches([3, 9, 4, 4, 5], [Shape(5, 3), Shape(9, 1)]):
@@ -127,6 +132,8 @@ def batches(
         Shape(words=9, sentences=1) [1]
     """
     given, ordered = _checked(lengths), sorted(shapes)
+    if bad := next((shape for shape in ordered if shape.sentences < 1), None):
+        raise ValueError(f"{bad} has no row for a sentence: write sentences=1 or more")
     ends = np.array([shape.words for shape in ordered])
     if not ordered or given.max() > ends[-1]:
         raise ValueError(
@@ -196,6 +203,8 @@ def on_devices(function: Callable[..., Any], mesh: Mesh | None = None) -> Callab
     def shared(*arrays: Any) -> Any:
         devices = mesh or _set_mesh() or jax.make_mesh((jax.device_count(),), ("batch",), (AxisType.Auto,))
         for leaf in jax.tree.leaves(arrays):
+            if not np.ndim(leaf):
+                raise ValueError("the first axis of each argument is the batch, but one argument is a single number")
             if len(leaf) % devices.size:
                 raise ValueError(
                     f"a batch of {len(leaf)} has no equal part for each of {devices.size} devices: pad it, or see "

@@ -110,9 +110,13 @@ def test_several_devices_share_a_batch(devices: int) -> None:
         (dict(lengths=[[1]], limit=9), r"lengths have shape \(1, 1\)"),
         (dict(lengths=[2, -1], limit=9), "lengths go from -1 to 2: they are numbers of words"),
         (dict(lengths=[2, 30], limit=9), "a row of 30 words takes 30, but the limit is 9: raise it, or leave out"),
-        (dict(lengths=[2], limit=9, max_shapes=0), "max_shapes is 0: write 1 or more"),
+        (dict(lengths=[2], limit=9, max_shapes=0), "max_shapes is 0: write a whole number, 1 or more"),
         (dict(lengths=[2], limit=9, multiple=0), "multiple is 0"),
         (dict(lengths=[2], limit=9, devices=-1), "devices is -1"),
+        (dict(lengths=[2], limit=9, multiple=2.5), "multiple is 2.5: write a whole number, 1 or more"),
+        (dict(lengths=[2], limit=float("nan")), "limit is nan: write a number above 0"),
+        (dict(lengths=[9], limit=9, growth=500.0), "growth is 500.0: write a number of 0 or more, such as 3"),
+        (dict(lengths=[9], limit=9, growth=-2.0), "growth is -2.0"),
     ],
 )
 def test_what_cannot_be_planned_is_told(arguments: dict[str, object], message: str) -> None:
@@ -127,3 +131,7 @@ def test_lengths_are_integers_that_fit() -> None:
         batching.batches([2, 7], [Shape(5, 1), Shape(3, 2)])
     with pytest.raises(ValueError, match="sentence 0 has 2 words, the largest shape 0"):
         batching.batches([2], [])
+    with pytest.raises(ValueError, match=r"Shape\(words=5, sentences=0\) has no row for a sentence"):
+        batching.batches([2], [Shape(5, 0)])
+    with pytest.raises(ValueError, match="the first axis of each argument is the batch, but one argument is a single"):
+        batching.on_devices(lambda scores, length: scores)(np.zeros(2), 3)

@@ -95,6 +95,27 @@ print(heads.tolist())
     assert run.stdout.strip() == str(sd.argmax(EISNER, SCORES).tolist()), run.stderr
 
 
+@needs_it
+def test_results_of_several_parts_are_exported() -> None:
+    queries = {
+        "entropy": lambda scores: sd.inside(EISNER, scores, semiring=sd.Entropy),
+        "moments": lambda scores: sd.inside(EISNER, scores, semiring=sd.Expectation({"arc": SCORES})),
+        "k best": lambda scores: sd.TreeDistribution(EISNER, scores).k_best(2),
+        "certified": sd.greedy.dual_decomposition,
+        "sparse": lambda scores: sd.relaxations.sparsemap(EISNER, scores),
+    }
+
+    def results(scores: Any) -> Any:
+        return {name: query(scores) for name, query in queries.items()}
+
+    exported = export.export(jax.jit(results), disabled_checks=sd.export_checks())(SCORES)
+    found = export.deserialize(exported.serialize()).call(SCORES)
+    expected = results(SCORES)
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for own, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-4)
+
+
 def test_scores_are_donated_and_loops_run() -> None:
     step = jax.jit(lambda scores: scores + sd.marginals(EISNER, scores), donate_argnums=0)
     looped = jax.jit(lambda scores: jax.lax.fori_loop(0, 2, lambda _, s: s + sd.marginals(EISNER, s), scores))

@@ -87,6 +87,7 @@ def test_a_badly_formed_rule_raises_and_is_quoted(rule: Rule, message: str) -> N
     ("build", "message"),
     [
         (lambda: declare(scores=(arc, Score("sib"))), "no rule mentions the declared score 'sib'"),
+        (lambda: declare(scores=(arc, Score(".node"))), "rename the score '.node'"),
         (lambda: declare(goal=T[0, n + 1]), r"nothing derives the goal T\[0,n\+1\]"),
         (lambda: declare(goal=I[1, n]), r"the goal I\[1,n\] must span the sentence: 0 to n, or 0 to the sentinel n\+1"),
         (lambda: declare(axioms=(I[i, j],)), r"write the axiom I\[i,j\] from its left end on"),

@@ -109,6 +109,20 @@ def test_a_missing_folder_of_the_output_is_told(
     assert f"there is no folder {tmp_path / 'none'} for out.conllu" in capsys.readouterr().err
 
 
+def test_the_file_that_is_read_is_not_written(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, link = tmp_path / "given.conllu", tmp_path / "link.conllu"
+    given.write_text(PARTIAL)
+    link.hardlink_to(given)
+    with given.open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        for options in (["--output", str(given)], ["--input", str(given), "--output", str(link)]):
+            assert parse.main([str(folder), *options]) == 1
+            assert "--output is the file that is read, " in capsys.readouterr().err
+    assert given.read_text() == PARTIAL
+
+
 def test_damaged_models_are_refused_by_name(model: TrainedModel, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no model in .* give the command that made the run again"):
         TrainedModel.load(tmp_path)

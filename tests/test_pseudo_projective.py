@@ -106,6 +106,10 @@ def test_what_cannot_be_encoded(heads: list[int], deprels: list[str], scheme: Sc
 def test_only_trees_are_lifted() -> None:
     with pytest.raises(ValueError, match="no tree"):
         lift([2, 1])
+    with pytest.raises(TypeError, match="heads must be integers, not float64"):
+        lift([2.7, 0.2])
+    with pytest.raises(ValueError, match=r"heads have shape \(2, 2\), expected \[n\]"):
+        lift([[2, 0], [0, 1]])
 
 
 RESTORED = {

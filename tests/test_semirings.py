@@ -206,6 +206,14 @@ def test_semirings_that_break_their_contract_are_refused() -> None:
     with_array = sd.semiring(type("Mine", (sd.Semiring,), {"__annotations__": {"x": jax.Array}, "sum": a_sum}))
     with pytest.raises(TypeError, match=r"Mine.chart\(\) returns a semiring with arrays"):
         sd.inside(eisner(), np.zeros((3, 3), np.float32), semiring=with_array(jnp.zeros(2)))
+    everything = sd.semiring(type("Mine", (sd.Semiring,), {"sum": lambda self, a, axis: jnp.max(a)}))
+    with pytest.raises(ValueError, match=r"Mine: sum\(\(2, 3, 3\), axis=1\) has the shape \(\), expected \(2, 3\)"):
+        sd.inside(eisner(), np.zeros((2, 3, 3), np.float32), semiring=everything)
+    ranks = sd.semiring(type("Mine", (sd.Semiring,), {"zero": (0.0, 0.0), "sum": a_sum}))
+    with pytest.raises(ValueError, match=r"Mine: zero has the structure .*, expected that of values, PyTreeDef\(\*\)"):
+        sd.inside(eisner(), np.zeros((3, 3), np.float32), semiring=ranks)
+    with pytest.raises(TypeError, match=r"Entropy\(\) has no single number as its value: take structdep.LogSum"):
+        sd.marginals(eisner(), np.zeros((3, 3), np.float32), semiring=sd.Entropy)
     ranked = sd.semiring(type("Mine", (sd.Semiring,), {"idempotent": True, "zero": (0.0, 0.0), "sum": a_sum}))
     with pytest.raises(ValueError, match="argmax needs a semiring with a best derivation: MaxPlus, say, not Mine"):
         sd.argmax(eisner(), np.zeros((3, 3), np.float32), semiring=ranked)

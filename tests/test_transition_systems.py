@@ -24,8 +24,13 @@ from structdep.transitions import (
     arc_hybrid,
     arc_standard,
     beam_search,
+    best_sequences,
+    dynamic_oracle,
+    explore,
     greedy,
+    losses,
     mh4,
+    static_oracle,
     table_scorer,
     vectors,
 )
@@ -298,6 +303,30 @@ def test_the_boundary() -> None:
         beam_search(system, scorer, np.array([1, 3]), 4, 2)
     with pytest.raises(TypeError, match="DeductionSystem is no transition system: give one of structdep"):
         greedy(sd.charts.eisner(), scorer, np.array([1, 3]), 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the scorer is of arc_standard, the runs of arc_hybrid: give both one system"):
+        greedy(arc_hybrid(), scorer, np.array([1, 3]), 3)
+
+
+def test_the_boundary_of_oracles() -> None:
+    oracle, key = dynamic_oracle(arc_hybrid()), jax.random.key(0)
+    gold = oracle.gold([2, 0, 2, 3])
+    with pytest.raises(ValueError, match=r"of up to 3 words, but lengths are of a batch \(\), and words=4"):
+        explore(oracle, table_scorer(arc_hybrid(), jnp.zeros((4, 4))), gold, key, 8)
+    with pytest.raises(ValueError, match="steps is -1: write 0 or more"):
+        explore(oracle, table_scorer(arc_hybrid(), jnp.zeros((5, 5))), gold, key, -1)
+    with pytest.raises(TypeError, match="DeductionSystem is no transition system"):
+        static_oracle(sd.charts.arc_hybrid())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"heads are one number, 3: expected \[\*batch, n\]"):
+        oracle.gold(3)
+    with pytest.raises(ValueError, match="tables hold NaN or \\+inf"):
+        best_sequences(arc_hybrid(), [2, 0, 2], tables={"ra": np.full((5, 5), np.nan, np.float32)})
+    arcs = np.zeros((4, 4), np.float32)
+    found, same = (best_sequences(arc_hybrid(), [2, 0, 2], tables=tables) for tables in (arcs, {"arc": arcs}))
+    assert np.array_equal(found.transitions, same.transitions)
+    with pytest.raises(ValueError, match=r"scores have shape \(6, 4\), expected that of `legal`, \(6, 3\)"):
+        losses.nll(jnp.zeros((6, 4)), found)
+    with pytest.raises(TypeError, match="scores of transitions must be floating point, not int32"):
+        losses.hinge(jnp.zeros((6, 3), int), found)
 
 
 def test_no_words_and_no_sentences() -> None:

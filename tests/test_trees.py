@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import structdep as sd
 from structdep.trees import (
     AttachmentCounts,
     all_trees,
@@ -106,6 +107,13 @@ def test_what_is_no_tree_raises_and_is_quoted(
     check_trees(PADDED, LENGTHS)
     with pytest.raises(error, match=message):
         check_trees(heads, lengths)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
+def test_heads_of_few_bits(dtype: type) -> None:
+    chain, star = np.arange(128).astype(dtype), np.zeros(127, dtype)
+    assert is_tree(chain) and is_tree(star) and is_tree([]) and not is_tree(np.append(chain[:-1], 128).astype(np.uint8))
+    assert sd.greedy.improve(np.zeros((128, 128), np.float32), star, swaps=1).tolist() == star.tolist()
 
 
 def test_arcs_of_a_wrong_shape_raise() -> None:

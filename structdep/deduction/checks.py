@@ -90,6 +90,8 @@ def _check_scores(system: DeductionSystem) -> None:
             raise ValueError("scores named 'label' are those of labelled arcs, which every system takes: rename yours")
         if len(score.name.split()) != 1:
             raise ValueError(f"the name of a score is one word, not {score.name!r}")
+        if score.name.startswith("."):
+            raise ValueError(f"names that begin with a dot are those of the library: rename the score {score.name!r}")
         if score not in mentioned:
             raise ValueError(f"no rule mentions the declared score {score.name!r}")
         if score.sentinel and not system.last:

@@ -76,7 +76,9 @@ class Parts(NamedTuple):
         expected = (*self.lengths.shape, self.arc.shape[-1] - 1)
         if heads.shape != expected:
             raise ValueError(f"heads have shape {heads.shape}, expected {expected}: one head for each word")
-        return heads
+        if not jnp.issubdtype(heads.dtype, jnp.integer):
+            raise TypeError(f"heads must be integers, not {heads.dtype}")
+        return heads.astype(jnp.int32)
 
     def score(self, heads: jax.Array) -> jax.Array:
         """The score of a tree, `[*batch]`; -inf where it has forbidden arcs, or words without head."""

@@ -169,7 +169,8 @@ def marginals(
         Expected counts in the shape of the scores: an array, or a dictionary by name. All 0 if no tree is allowed.
 
     Raises:
-        TypeError, ValueError: as by `inside`.
+        TypeError: the value of the semiring is a tuple, or as by `inside`.
+        ValueError: as by `inside`.
 
     Example:
         >>> import jax.numpy as jnp, structdep as sd
@@ -178,7 +179,14 @@ def marginals(
                [0.    , 0.    , 0.3333],
                [0.    , 0.3333, 0.    ]], dtype=float32)
     """
-    return jax.grad(lambda s: inside(system, s, lengths, semiring, constraints).sum())(all_wide(scores))
+
+    def total(scores: Tables) -> jax.Array:
+        value = inside(system, scores, lengths, semiring, constraints)
+        if not isinstance(value, jax.Array):
+            raise TypeError(f"{instance(semiring)} has no single number as its value: take structdep.LogSum")
+        return value.sum()
+
+    return jax.grad(total)(all_wide(scores))
 
 
 def nearest_tree(system: System, heads: ArrayLike, lengths: ArrayLike | None = None) -> jax.Array:

@@ -17,7 +17,7 @@ from structdep._lowering.plan import plan
 from structdep.deduction import LABEL, NODE, DeductionSystem
 from structdep.inference.constraints import Constraints
 from structdep.semirings import Semiring
-from structdep.semirings.base import chart_of
+from structdep.semirings.base import chart_of, check_values
 from structdep.trees.classes import System, check_system
 
 Tables = ArrayLike | Mapping[str, ArrayLike]
@@ -56,9 +56,9 @@ class Problem:
         scored = {*self.given, *([] if self.labels is None else [LABEL])}
         if other := sorted(semiring.names - scored):
             raise ValueError(f"{type(semiring).__name__} has numbers for {other}, but scored are {sorted(scored)}")
-        if self.labels is None and is_of_numbers(semiring) and is_of_numbers(chart_of(semiring)):
-            return self.given, self.lengths
-        lifted = {name: semiring.lift(name, table) for name, table in self.tables.items()}
+        are_scores = self.labels is None and is_of_numbers(semiring) and is_of_numbers(chart_of(semiring))
+        lifted = self.given if are_scores else {name: semiring.lift(name, own) for name, own in self.tables.items()}
+        check_values(semiring, lifted, self.lengths.ndim)
         if self.labels is not None:
             chart = semiring.chart()
             lifted["arc"] = chart.times(lifted["arc"], chart.sum(semiring.lift(LABEL, self.labels), -1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -288,6 +288,28 @@ def instance(semiring: Semiring | type[Semiring]) -> Semiring:
         name = type(semiring).__name__
         raise TypeError(f"{name} is not decorated: write @structdep.semiring above class {name}(structdep.Semiring)")
     return semiring
+
+
+def check_values(semiring: Semiring, values: Mapping[str, Value], axis: int) -> None:
+    """Raise ValueError if values of a semiring of one's own do not fit its zero, or its sum along one of their axes.
+
+    Args:
+        semiring: any semiring; those of the library are not checked.
+        values: lifted scores, by name.
+        axis: an axis of all values that stands for a position.
+    """
+    chart, name = semiring.chart(), type(semiring).__name__
+    if vars(type(chart)).get("__final__"):
+        return
+    for value in values.values():
+        found = jax.eval_shape(lambda value: chart.sum(value, axis), value)
+        for what, other in (("sum", found), ("zero", chart.zero_of(value))):
+            structure, expected = (str(jax.tree.structure(tree)) for tree in (other, value))
+            if structure != expected:
+                raise ValueError(f"{name}: {what} has the structure {structure}, expected that of values, {expected}")
+        for own, leaf in zip(jax.tree.leaves(found), jax.tree.leaves(value), strict=True):
+            if own.shape != (shape := (*leaf.shape[:axis], *leaf.shape[axis + 1 :])):
+                raise ValueError(f"{name}: sum({leaf.shape}, axis={axis}) has the shape {own.shape}, expected {shape}")
 
 
 def chart_of(semiring: Semiring) -> Semiring:

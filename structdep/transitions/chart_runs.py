@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from structdep import charts
 from structdep.inference.losses import gold_score
+from structdep.inference.scores import Tables, named
 from structdep.semirings import MaxPlus
 from structdep.transitions.arrays import Array
 from structdep.transitions.configuration import Configuration
@@ -33,7 +34,7 @@ def best_sequences(
     system: TransitionSystem,
     heads: ArrayLike,
     lengths: ArrayLike | None = None,
-    tables: Mapping[str, ArrayLike] | None = None,
+    tables: Tables | None = None,
 ) -> Sequences:
     """The run with the best score for each gold tree, from the chart of the system; in numpy.
 
@@ -43,7 +44,7 @@ def best_sequences(
         system: `arc_hybrid()`, `arc_eager()` or `mh4()`.
         heads: the gold trees, int `[*batch, n]`.
         lengths: int `[*batch]`, the number of words of each sentence; default: n.
-        tables: scores by name, as for `table_scorer`; default: all 0.
+        tables: arc scores, or a mapping from names to tables, as for `table_scorer`; default: all 0.
 
     Returns:
         `Sequences`, as by `sequences`.
@@ -65,12 +66,15 @@ def best_sequences(
     names = (f"{t}:full" if f"{t}:full" in chart.declared else t for t in system.names)
     shape = (*gold.lengths.shape, *[gold.heads.shape[-1]] * 3)
     zeros = {name: jnp.zeros(shape[: gold.lengths.ndim + chart.declared[name][1]]) for name in names}
-    own = {name: jnp.asarray((tables or {}).get(name, zero)) for name, zero in zeros.items()}
+    given = {} if tables is None else named(tables)
+    own = {name: jnp.asarray(given.get(name, zero)) for name, zero in zeros.items()}
 
     def score(own: Mapping[str, ArrayLike]) -> jax.Array:
-        return gold_score(chart, {**(tables or {}), **own}, heads, gold.lengths, MaxPlus())
+        return gold_score(chart, {**given, **own}, heads, gold.lengths, MaxPlus())
 
     value, pull = jax.vjp(score, own)
+    if np.isnan(value).any():
+        raise ValueError("tables hold NaN or +inf: forbid transitions by -inf, and look where NaN comes from")
     refuse_unless(~np.isneginf(value), system, gold)
     (uses,) = pull(jnp.ones_like(value))
     used = table_scorer(system, uses)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from structdep.transitions.configuration import NONE, Configuration, apply, legal, start
 from structdep.transitions.gold import Gold
 from structdep.transitions.oracles import Oracle, least
-from structdep.transitions.runs import as_pytree, checked_scores, ranks
+from structdep.transitions.runs import checked_scorer, checked_scores, ranks
 from structdep.transitions.scorers import Scorer
 from structdep.transitions.sequences import Sequences
 from structdep.transitions.static import NEVER
@@ -47,7 +47,7 @@ def explore(
         `Sequences`, with arrays `[*batch, steps]` and `[*batch, steps, transitions]`.
 
     Raises:
-        TypeError, ValueError: scores of another dtype or shape.
+        TypeError, ValueError: scores of another dtype or shape, tables of other sentences, `steps` below 0.
 
     References:
         Goldberg and Nivre 2013, Training deterministic parsers with non-deterministic oracles. Kiperwasser and Goldberg
@@ -60,7 +60,10 @@ def explore(
         >>> explore(oracle, scorer, oracle.gold([2, 3, 0]), jax.random.key(0), 6).transitions
         Array([0, 0, 0, 2, 2, 2], dtype=int32)
     """
-    return _explore(oracle, as_pytree(scorer), gold, key, steps, margin, probability)
+    if steps < 0:
+        raise ValueError(f"steps is {steps}: write 0 or more")
+    checked = checked_scorer(scorer, oracle.system, gold.lengths.shape, gold.heads.shape[-1] - 2)
+    return _explore(oracle, checked, gold, key, steps, margin, probability)
 
 
 @partial(jax.jit, static_argnames=("oracle", "steps"))

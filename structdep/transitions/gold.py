@@ -48,6 +48,8 @@ def gold_trees(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | 
         [0, 1, 3, 2, 4, 5]
     """
     given = np.asarray(heads)
+    if not given.ndim:
+        raise ValueError(f"heads are one number, {given}: expected [*batch, n], one head a word")
     batch, words = given.shape[:-1], given.shape[-1]
     sizes = np.full(batch, words) if lengths is None else np.asarray(lengths)
     check_trees(given, sizes)

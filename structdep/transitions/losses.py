@@ -24,6 +24,9 @@ def hinge(scores: jax.Array, found: Sequences, margin: float = 1.0) -> jax.Array
     Returns:
         float32 `[*batch]`, 0 or more.
 
+    Raises:
+        TypeError, ValueError: scores that are not floats, or of another shape than `found.legal`.
+
     Example:
         >>> from structdep.transitions import arc_hybrid, sequences, static_oracle
         >>> found = sequences(static_oracle(arc_hybrid()), [2, 0])  # shift, la, shift, ra
@@ -45,6 +48,9 @@ def nll(scores: jax.Array, found: Sequences) -> jax.Array:
     Returns:
         float32 `[*batch]`, in nats, 0 or more.
 
+    Raises:
+        TypeError, ValueError: as by `hinge`.
+
     Example:
         >>> from structdep.transitions import arc_hybrid, sequences, static_oracle
         >>> found = sequences(static_oracle(arc_hybrid()), [2, 0])
@@ -61,6 +67,10 @@ def _best(scores: jax.Array, allowed: jax.Array) -> jax.Array:
 
 def _allowed(scores: jax.Array, allowed: jax.Array) -> jax.Array:
     """The scores in float32; `LEAST` for transitions that are not allowed, and for -inf."""
+    if jnp.shape(scores) != jnp.shape(allowed):
+        raise ValueError(f"scores have shape {jnp.shape(scores)}, expected that of `legal`, {jnp.shape(allowed)}")
+    if not jnp.issubdtype(scores.dtype, jnp.floating):
+        raise TypeError(f"scores of transitions must be floating point, not {scores.dtype}")
     return jnp.maximum(jnp.where(allowed, scores.astype(jnp.float32), -jnp.inf), LEAST)
 
 

@@ -177,3 +177,9 @@ class TransitionSystem:
             condition = f", if {t.requires.__name__.replace('_', ' ')}" if t.requires else ""
             lines.append(f"  {t.name:<{width}}  {t.rule}{condition}")
         return "\n".join(lines)
+
+
+def check_system(system: object) -> None:
+    """Raise TypeError unless it is a transition system."""
+    if not isinstance(system, TransitionSystem):
+        raise TypeError(f"{type(system).__name__} is no transition system: give one of structdep.transitions")

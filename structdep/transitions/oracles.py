@@ -12,7 +12,7 @@ from structdep.transitions.arrays import Array
 from structdep.transitions.configuration import NONE, Configuration, apply, start
 from structdep.transitions.dynamic import arc_costs, dynamic_costs
 from structdep.transitions.gold import Gold, check_class, gold_trees
-from structdep.transitions.notation import TransitionSystem
+from structdep.transitions.notation import TransitionSystem, check_system
 from structdep.transitions.static import NEVER, static_costs
 from structdep.transitions.systems import arc_eager, arc_hybrid, arc_standard
 
@@ -112,6 +112,7 @@ def static_oracle(system: TransitionSystem, lazy: bool = False) -> Oracle:
         An oracle, whose `costs` are 0 for one transition.
 
     Raises:
+        TypeError: no transition system.
         ValueError: `lazy` with another system.
 
     References:
@@ -123,6 +124,7 @@ def static_oracle(system: TransitionSystem, lazy: bool = False) -> Oracle:
         >>> [oracle.system.names[t] for *_, t in oracle.follow(oracle.gold([3, 4, 0, 3])) if t >= 0]
         ['shift', 'shift', 'shift', 'swap', 'la', 'shift', 'shift', 'la', 'ra', 'ra']
     """
+    check_system(system)
     if lazy and system != arc_standard(swap=True):
         raise ValueError(f"swaps can wait in {arc_standard(swap=True).name}, not in {system.name}")
     return Oracle(system, static_costs, lazy)
@@ -130,6 +132,9 @@ def static_oracle(system: TransitionSystem, lazy: bool = False) -> Oracle:
 
 def dynamic_oracle(system: TransitionSystem, by_arc: bool = False) -> Oracle:
     """The oracle that knows the best transitions in every configuration.
+
+    Swaps of `arc_hybrid(swap=True)` are an exception: only the swaps that the gold tree needs have a cost. After any
+    other swap, costs may be too low, so do not follow swaps that the oracle rules out; `explore` does not.
 
     Args:
         system: `arc_eager()`, `arc_hybrid()` or `arc_hybrid(swap=True)`.

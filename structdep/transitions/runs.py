@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structdep.transitions.configuration import Configuration
-from structdep.transitions.notation import TransitionSystem
+from structdep.transitions.notation import TransitionSystem, check_system
 from structdep.transitions.scorers import Scorer, TableScorer
 
 
@@ -47,12 +47,16 @@ def checked(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words:
     Raises:
         TypeError, ValueError: no transition system, tables of other sentences, lengths that are none.
     """
-    if not isinstance(system, TransitionSystem):
-        raise TypeError(f"{type(system).__name__} is no transition system: give one of structdep.transitions")
+    check_system(system)
     numbers = checked_lengths(lengths, words)
+    return checked_scorer(scorer, system, numbers.shape, words), numbers
+
+
+def checked_scorer(scorer: Scorer, system: TransitionSystem, batch: tuple[int, ...], words: int) -> Any:
+    """A scorer as jitted functions take it. Raises ValueError for tables of another system or other sentences."""
     if isinstance(scorer, TableScorer):
-        scorer.check(numbers.shape, words)
-    return as_pytree(scorer), numbers
+        scorer.check(system, batch, words)
+    return as_pytree(scorer)
 
 
 def as_pytree(scorer: Scorer) -> Any:

@@ -71,16 +71,19 @@ class TableScorer:
 
         return jnp.stack([score(transition) for transition in self.system.transitions], axis=-1)
 
-    def check(self, batch: tuple[int, ...], words: int) -> None:
-        """Check that the tables fit sentences.
+    def check(self, system: TransitionSystem, batch: tuple[int, ...], words: int) -> None:
+        """Check that the tables fit a system and sentences.
 
         Args:
+            system: the system of the runs.
             batch: the shape of the batch.
             words: the number of words of padded sentences, n.
 
         Raises:
-            ValueError: the tables have another batch or another number of words.
+            ValueError: the tables are of another system, or have another batch or another number of words.
         """
+        if system != self.system:
+            raise ValueError(f"the scorer is of {self.system.name}, the runs of {system.name}: give both one system")
         known = reduce(dict.__or__, map(_tables, self.system.transitions))
         for name, table in self.tables.items():
             own, room = table.shape[: table.ndim - len(known[name])], table.shape[-1] - 2

@@ -210,13 +210,19 @@ def _checked(xp: Any, heads: Any, lengths: Any) -> tuple[Any, Any]:
         raise ValueError(f"heads are one number, {heads}: expected [*batch, n], one head a word")
     lengths = xp.full(heads.shape[:-1], heads.shape[-1]) if lengths is None else xp.asarray(lengths)
     for name, array in {"heads": heads, "lengths": lengths}.items():
-        if not np.issubdtype(array.dtype, np.integer):
+        if array.size and not np.issubdtype(array.dtype, np.integer):
             raise TypeError(f"{name} must be integers, not {array.dtype}")
+    heads, lengths = map(_wide, (heads, lengths))
     if lengths.shape != heads.shape[:-1]:
         raise ValueError(
             f"heads {heads.shape} and lengths {lengths.shape} do not fit: expected [*batch, n] and [*batch]"
         )
     return heads, lengths
+
+
+def _wide(numbers: Any) -> Any:
+    """Integers of 32 bits or more: numbers of words may not fit fewer. An empty list is of floats."""
+    return numbers.astype(np.int32) if numbers.dtype.itemsize < 4 or not numbers.size else numbers
 
 
 def is_word_of(heads: Any, lengths: Any) -> Any:

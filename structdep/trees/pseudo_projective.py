@@ -56,8 +56,10 @@ def lift(heads: ArrayLike) -> NDArray[np.int32]:
         >>> lift([3, 4, 0, 3]).tolist()
         [3, 3, 0, 3]
     """
+    check_trees(heads)
+    if np.ndim(heads) != 1:
+        raise ValueError(f"heads have shape {np.shape(heads)}, expected [n]: those of one sentence")
     lifted = np.array(heads, np.int32)
-    check_trees(lifted)
     while len(words := _nonprojective(lifted)):
         word = words[np.argmin(np.abs(lifted[words - 1] - words))]
         lifted[word - 1] = lifted[lifted[word - 1] - 1]

@@ -2,6 +2,8 @@
 
 import argparse
 import gc
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -94,8 +96,8 @@ def main(arguments: Arguments = None, source: Iterable[bytes] | None = None, sin
     options = parser().parse_args(arguments)
     if options.text and options.constraints:
         raise ValueError("--constraints with --text: text has no heads; leave one of them out")
-    if options.input and options.output and options.input.resolve() == options.output.resolve():
-        raise ValueError(f"--input and --output are the same file, {options.input}: write another --output")
+    if options.output and options.output.exists() and is_read_from(options.output, options.input):
+        raise ValueError(f"--output is the file that is read, {options.output}: write another --output")
     try:
         if options.input is None:
             return run(options, source or sys.stdin.buffer, sink or sys.stdout.buffer)
@@ -105,6 +107,15 @@ def main(arguments: Arguments = None, source: Iterable[bytes] | None = None, sin
         # Who reads has had enough; nothing more is to be flushed at exit.
         sys.stdout = None
         return 1
+
+
+def is_read_from(output: Path, given: Path | None) -> bool:
+    """Whether a file that exists is the one with the input: of this name, or standard input."""
+    try:
+        read = os.stat(given) if given else os.fstat(sys.stdin.fileno())
+    except (OSError, ValueError):  # no such file; or standard input that is no file
+        return False
+    return os.path.samestat(read, output.stat()) and stat.S_ISREG(read.st_mode)
 
 
 @contextmanager
