@@ -255,8 +255,8 @@ class TreeDistribution:
 
     def minimum_risk(self) -> jax.Array:
         """The tree with the greatest expected attachment (minimum Bayes risk): heads, as by `argmax`."""
-        of_numbers = problem(self.system, self.scores, self.lengths).is_of_numbers[..., None, None]
-        possible = of_numbers & ~jnp.isneginf(self.tables()["arc"])
+        sound = problem(self.system, self.scores, self.lengths).has_only_numbers[..., None, None]
+        possible = sound & ~jnp.isneginf(self.tables()["arc"])
         return self._best({"arc": jnp.where(possible, self.arc_marginals(), -jnp.inf)})
 
     def covariance(self, direction: Any) -> Any:

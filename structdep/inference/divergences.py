@@ -30,8 +30,8 @@ def cross_entropy(p: TreeDistribution, q: TreeDistribution) -> jax.Array:
     relative, rest, missing = _relative(tables, marginals, exists)
     log_partition = replace(q, scores=relative).log_partition()
     entropy = jnp.where(missing, jnp.inf, log_partition - jnp.where(missing, 0, rest))
-    of_numbers = sentences[0].is_of_numbers & sentences[1].is_of_numbers
-    return jnp.where(of_numbers, jnp.where(exists, entropy, 0), jnp.nan)
+    sound = sentences[0].has_only_numbers & sentences[1].has_only_numbers
+    return jnp.where(sound, jnp.where(exists, entropy, 0), jnp.nan)
 
 
 def _relative(tables: Arrays, marginals: Arrays, exists: jax.Array) -> tuple[Arrays, jax.Array, jax.Array]:

@@ -1,8 +1,8 @@
 """Training losses: one value a sentence, differentiable in the scores.
 
-`constraints` hold for the trees that compete with the gold tree; the gold tree has to obey them itself, if it is known
-as a whole. Losses of empty
-sentences are 0. If the gold tree is forbidden (-inf), all losses except `risk` are inf, with derivatives 0.
+`constraints` hold for the trees that compete with the gold tree; a gold tree that is known as a whole has to obey them
+itself. Losses of empty sentences are 0. If the gold tree is forbidden (-inf), all losses except `risk` are inf, with
+derivatives 0.
 """
 
 from __future__ import annotations

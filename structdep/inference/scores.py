@@ -45,7 +45,7 @@ class Problem:
         return masked(self.system, self.given, self.lengths)
 
     @cached_property
-    def is_of_numbers(self) -> jax.Array:
+    def has_only_numbers(self) -> jax.Array:
         """Whether no score of a sentence is NaN or +inf, bool `[*batch]`."""
         tables = [*self.tables.values(), *([] if self.labels is None else [self.labels])]
         axes = self.lengths.ndim
