@@ -18,7 +18,7 @@ PATHS = {
 }
 ORDER = (
     *("_once", "deduction", "testing", "trees", "semirings", "charts", "_lowering", "_engines", "spanning"),
-    *("batching", "inference", "relaxations", "greedy", "transitions", "", "torch", "_doctor", "__main__"),
+    *("batching", "inference", "relaxations", "greedy", "transitions", "_exported", "", "torch", "_doctor", "__main__"),
 )
 """Folders, and modules beside them; "" is `structdep` itself. Each imports those before it alone."""
 FACES = (
