@@ -28,7 +28,7 @@ def scores(gold: str, predicted: str) -> list[float]:
 
 def test_a_bootstrap_has_samples() -> None:
     with pytest.raises(ValueError, match="draws one sample or more, not 0"):
-        comparison.compare([], [], [], samples=0)
+        comparison.compare([[]], [[]], [], samples=0)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,9 @@ def written(path: Path, sentences: list[Sentence]) -> Path:
 def test_a_clear_difference_and_none(gold: Path) -> None:
     sentences = read(gold)
     bad, better, as_good = (worse(sentences, share, seed) for share, seed in ((0.3, 1), (0.1, 2), (0.1, 4)))
-    clear, none = comparison.compare(bad, better, sentences, 500), comparison.compare(better, as_good, sentences, 500)
+    clear, none = (
+        comparison.compare([one], [other], sentences, 500) for one, other in ((bad, better), (better, as_good))
+    )
     for metric in METRICS:
         assert 0 < clear[metric].low < clear[metric].b - clear[metric].a < clear[metric].high
         assert clear[metric].bootstrap == pytest.approx(2 / 501) and clear[metric].mcnemar < 1e-6
@@ -101,7 +103,7 @@ def test_a_clear_difference_and_none(gold: Path) -> None:
     words = sum(map(len, sentences))
     uas = clear["UAS"]
     assert (uas.only_b - uas.only_a) / words == pytest.approx((uas.b - uas.a) / 100)
-    back = comparison.compare(better, bad, sentences, 500)["UAS"]
+    back = comparison.compare([better], [bad], sentences, 500)["UAS"]
     assert (back.a, back.only_a, back.mcnemar) == (uas.b, uas.only_b, uas.mcnemar) and back.high < 0
 
 
@@ -113,10 +115,25 @@ def test_intervals_are_those_of_normal_differences(gold: Path) -> None:
         100 * ((y.heads == s.heads).mean() - (x.heads == s.heads).mean())
         for x, y, s in zip(a, b, sentences, strict=True)
     ]
-    found = comparison.compare(a, b, sentences, 2000)["UAS"]
+    found = comparison.compare([a], [b], sentences, 2000)["UAS"]
     assert found.b - found.a == pytest.approx(np.mean(per_sentence))
     width = 2 * 1.96 * np.std(per_sentence) / np.sqrt(len(sentences))
     assert found.high - found.low == pytest.approx(width, rel=0.1)
+
+
+def test_seeds_of_the_same_sentences_are_not_more_sentences(gold: Path) -> None:
+    sentences = read(gold)
+    a, b, c, d = (worse(sentences, share, seed) for share, seed in ((0.3, 6), (0.2, 7), (0.3, 8), (0.2, 9)))
+    one, twice = (comparison.compare([a] * n, [b] * n, sentences, 2000)["UAS"] for n in (1, 2))
+    assert (one.a, one.b) == (twice.a, twice.b) and twice.only_a == 2 * one.only_a and np.isnan(twice.mcnemar)
+    assert twice.high - twice.low == pytest.approx(one.high - one.low, rel=0.1)
+    assert twice.cells()[-1] == ""
+    both = comparison.compare([a, c], [b, d], sentences, 2000)["UAS"]
+    others = comparison.compare([c], [d], sentences, 10)["UAS"]
+    assert both.a == pytest.approx((one.a + others.a) / 2) and both.b == pytest.approx((one.b + others.b) / 2)
+    assert both.low < both.b - both.a < both.high
+    with pytest.raises(ValueError, match="A has 1 seeds and B 2: give as many files of both"):
+        comparison.compare([a], [b, d], sentences)
 
 
 def test_command_line(
@@ -131,6 +148,9 @@ def test_command_line(
     assert all(word in printed for word in ("UAS", "CLAS", "p (McNemar)", "only B right"))
     assert "[a].conllu" in printed and "…" not in printed
     assert compare.main(command) == 0 and capsys.readouterr().out == printed
+    assert compare.main([*command, "--more-a", str(b), "--more-b", str(a)]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if "UAS" in line)
+    assert "+0.00" in row
 
 
 def other_word(text: str) -> str:

@@ -32,6 +32,15 @@ def test_every_sentence_is_in_one_fold_or_trained_on(treebank: Treebank) -> None
     assert treebank.with_held_out("10/10").checksum == treebank.checksum
 
 
+def test_other_splits_of_the_same_files_are_other_treebanks(treebank: Treebank, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.conllu", "b.conllu", "c.conllu")]
+    for file in files:
+        file.write_bytes(treebank.train.read_bytes())
+    a, b, c = files
+    splits = [([a], [b, c]), ([a, b], [c]), ([a, b, c], [])]
+    assert len({Treebank.of_files(train, dev).checksum for train, dev in splits}) == 3
+
+
 def test_wrong_shares_are_told(treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("3/2", "0/2", "1/1", "tenth", "1/2/3"):
         with pytest.raises(ValueError, match=f"--held-out {text}: expected I/K for the I-th of every K"):

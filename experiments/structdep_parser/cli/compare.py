@@ -11,6 +11,8 @@ so that their difference may have another sign than B - A.
 The interval and the first p are those of a paired bootstrap over sentences: --samples times, it draws as many sentences
 with replacement and computes the difference. McNemar's test is exact; it compares the numbers of words that only one of
 the parsers has right.
+Of several seeds (--more-a, --more-b), scores are of all together. The bootstrap then draws seeds, too: a drawn sentence
+counts with its trees of all seeds that are drawn, and a drawn seed with both parsers. McNemar's test is left out.
 """
 
 
@@ -19,6 +21,9 @@ def main(arguments: Arguments = None) -> int:
     made = argument_parser("structdep compare", "Compare the trees of two parsers with the gold standard.", EPILOG)
     for name in ("a", "b", "gold"):
         made.add_argument(name, type=Path, metavar=f"{name.upper()}.conllu")
+    for name in ("a", "b"):
+        told = f"trees of further seeds of {name.upper()}"
+        made.add_argument(f"--more-{name}", type=Path, nargs="+", default=[], metavar="CONLLU", help=told)
     made.add_argument(
         "--samples", type=int, default=10_000, help="number of samples of the bootstrap; default: %(default)s"
     )
@@ -29,12 +34,12 @@ def main(arguments: Arguments = None) -> int:
     from structdep_parser.data.conllu import read
     from structdep_parser.evaluation.comparison import check_words, compare
 
-    paths = options.a, options.b, options.gold
-    a, b, gold = map(read, paths)
-    for path, sentences in ((options.a, a), (options.b, b)):
+    paths_a, paths_b, gold = [options.a, *options.more_a], [options.b, *options.more_b], read(options.gold)
+    a, b = (list(map(read, paths)) for paths in (paths_a, paths_b))
+    for path, sentences in zip((*paths_a, *paths_b), (*a, *b), strict=True):
         check_words(path, sentences, options.gold, gold)
     found = compare(a, b, gold, options.samples, options.seed)
     header = ("score", "A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "p (McNemar)")
-    title = "A: {}\nB: {}\ngold: {}".format(*paths)
+    title = f"A: {', '.join(map(str, paths_a))}\nB: {', '.join(map(str, paths_b))}\ngold: {options.gold}"
     print_table(title, header, [(metric, *difference.cells()) for metric, difference in found.items()])
     return 0

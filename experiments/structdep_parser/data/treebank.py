@@ -95,6 +95,8 @@ class Treebank:
         """The training file's name, the beginning of the SHA-256 of all that is read, and what is held out."""
         paths, names = [path for split in ("train", "dev") for path in self.paths(split)], dict(self.names)
         content = b"".join(names.get(path, "").encode() + path.read_bytes() for path in paths)
+        if len(self.paths("train")) > 1:
+            content += f"of which {len(self.paths('train'))} are trained on".encode()
         held_out = "" if self.dev or self.held_out == TENTH else f", held out {self.held_out}"
         return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}{held_out}"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from structdep_parser.evaluation.conll18 import METRICS, outcomes, percentages
 class Difference:
     """By how much B is better, in points, with an interval of 95 %; p is of the hypothesis that neither is.
 
-    `only_a` and `only_b` are the words that one of the parsers alone has right.
+    `only_a` and `only_b` are the words that one of the parsers alone has right, added up over `seeds`.
     """
 
     a: float
@@ -26,10 +27,12 @@ class Difference:
     bootstrap: float
     only_a: int
     only_b: int
+    seeds: int = 1
 
     @property
     def mcnemar(self) -> float:
-        return mcnemar(self.only_a, self.only_b)
+        """NaN for several seeds, whose words are not independent of each other."""
+        return mcnemar(self.only_a, self.only_b) if self.seeds == 1 else nan
 
     def cells(self) -> tuple[str, ...]:
         interval = f"{self.low:+.2f} .. {self.high:+.2f}"
@@ -49,9 +52,16 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 def compare(
-    a: Sequence[Sentence], b: Sequence[Sentence], gold: Sequence[Sentence], samples: int = 10_000, seed: int = 1
+    a: Sequence[Sequence[Sentence]],
+    b: Sequence[Sequence[Sentence]],
+    gold: Sequence[Sentence],
+    samples: int = 10_000,
+    seed: int = 1,
 ) -> dict[str, Difference]:
-    """The difference in each of `METRICS`; sentences and words must be the same.
+    """The difference in each of `METRICS` between the trees of two parsers, of one seed each or of several.
+
+    Sentences and words must be the same. The bootstrap draws sentences, each with its trees of all seeds, and seeds,
+    each with those of both parsers.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -59,19 +69,21 @@ def compare(
         >>> from structdep_parser.data.conllu import read
         >>> with TemporaryDirectory() as folder:
         ...     dev = read(write_demo_treebank(folder).dev)
-        >>> compare(dev, dev, dev, samples=10)["UAS"]
-        Difference(a=100.0, b=100.0, low=0.0, high=0.0, bootstrap=1.0, only_a=0, only_b=0)
+        >>> compare([dev], [dev], dev, samples=10)["UAS"]
+        Difference(a=100.0, b=100.0, low=0.0, high=0.0, bootstrap=1.0, only_a=0, only_b=0, seeds=1)
     """
     if samples < 1:
         raise ValueError(f"a bootstrap draws one sample or more, not {samples}")
     if seed < 0:
         raise ValueError(f"a seed is 0 or more, not {seed}")
-    of_a, of_b = (
-        [outcomes(g.heads, g.deprels, s.heads, s.deprels) for g, s in zip(gold, found, strict=True)] for found in (a, b)
+    if len(a) != len(b):
+        raise ValueError(f"A has {len(a)} seeds and B {len(b)}: give as many files of both")
+    of_a, of_b = ([_outcomes(gold, trees) for trees in found] for found in (a, b))
+    counts = np.array([[[each.sum(-1) for each in own] for own in found] for found in (of_a, of_b)])
+    right_a, right_b = (
+        np.concatenate([each for own in found for each in own], axis=-1)[:, 0] for found in (of_a, of_b)
     )
-    counts = np.stack([[each.sum(-1) for each in found] for found in (of_a, of_b)])
-    right_a, right_b = (np.concatenate(found, axis=-1)[:, 0] for found in (of_a, of_b))
-    scores = percentages(counts.sum(1))
+    scores = percentages(counts.sum((1, 2)))
     drawn = _drawn(counts, samples, np.random.default_rng(seed))
     found = {}
     for place, metric in enumerate(METRICS):
@@ -79,19 +91,32 @@ def compare(
         only_a, only_b = right_a[place] & ~right_b[place], right_b[place] & ~right_a[place]
         p = _both_sides(drawn[:, place])
         before, after = scores[:, place].tolist()
-        found[metric] = Difference(before, after, low, high, p, int(only_a.sum()), int(only_b.sum()))
+        found[metric] = Difference(before, after, low, high, p, int(only_a.sum()), int(only_b.sum()), len(a))
     return found
 
 
+def _outcomes(gold: Sequence[Sentence], trees: Sequence[Sentence]) -> list[NDArray[np.bool_]]:
+    return [outcomes(g.heads, g.deprels, s.heads, s.deprels) for g, s in zip(gold, trees, strict=True)]
+
+
 def _drawn(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The differences `[samples, metrics]` in sentences drawn with replacement, from `[2, sentences, metrics, 3]`."""
-    sentences = counts.shape[1]
+    """The differences `[samples, metrics]` in sentences and seeds that are drawn with replacement.
+
+    From counts `[2, seeds, sentences, metrics, 3]`.
+    """
+    _, seeds, sentences, *_ = counts.shape
     found = []
     for _ in range(samples):
-        times = np.bincount(rng.integers(sentences, size=sentences), minlength=sentences)
-        first, second = percentages(np.tensordot(times, counts, (0, 1)))
+        times = _times(sentences, rng)
+        of_seeds = np.tensordot(times, counts, (0, 2))
+        first, second = percentages(np.tensordot(_times(seeds, rng), of_seeds, (0, 1)))
         found.append(second - first)
     return np.array(found)
+
+
+def _times(number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each of some things is drawn, in as many draws."""
+    return np.bincount(rng.integers(number, size=number), minlength=number)
 
 
 def _both_sides(differences: NDArray[np.float64]) -> float:
@@ -101,6 +126,8 @@ def _both_sides(differences: NDArray[np.float64]) -> float:
 
 
 def _p(value: float) -> str:
+    if isnan(value):
+        return ""
     return f"{value:.4f}" if value >= 1e-4 else "< 0.0001"
 
 

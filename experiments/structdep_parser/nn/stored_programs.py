@@ -87,6 +87,8 @@ def _load_lapack() -> None:
 
 
 def _write(path: Path, program: Any) -> None:
+    if _sources() != SOURCES:
+        return
     payload, _, structure = serialize(program)
     output = jax.tree.unflatten(structure, range(structure.num_leaves))
     try:
@@ -109,10 +111,11 @@ def _digest(identity: str, args: tuple[Any, ...]) -> str:
 @cache
 def _surroundings() -> tuple[Any, ...]:
     """The software and the machine that programs are compiled for."""
-    versions = [version(name) for name in ("jax", "jaxlib", "flax")]
-    settings = sorted(item for item in os.environ.items() if item[0].startswith(("XLA_", "STRUCTDEP_")))
+    versions = [version(name) for name in ("jax", "jaxlib", "flax", "optax")]
+    settings = sorted(item for item in os.environ.items() if item[0].startswith(("XLA_", "STRUCTDEP_", "NPROC")))
     device = jax.devices()[0]
-    return versions, _sources(), settings, device.platform, device.device_kind, jax.device_count(), _processor()
+    kind = device.platform, device.device_kind, device.client.platform_version
+    return versions, SOURCES, settings, kind, jax.device_count(), _processor()
 
 
 def _sources() -> list[tuple[str, int, int]]:
@@ -120,6 +123,10 @@ def _sources() -> list[tuple[str, int, int]]:
     packages = Path(structdep.__file__).parent, Path(__file__).parent.parent
     files = sorted(path for package in packages for ending in ("py", "so") for path in package.rglob(f"*.{ending}"))
     return [(str(path), (told := path.stat()).st_size, told.st_mtime_ns) for path in files]
+
+
+SOURCES = _sources()
+"""The files that this process runs: it keeps no programs once they have changed."""
 
 
 def _processor() -> str:
