@@ -53,6 +53,15 @@ def test_words_are_parsed(parser: sp.Parser) -> None:
     assert plain[0].probability is None and plain[0].tags is None
 
 
+def test_bars_in_tags_stay_there(dev: list[Sentence]) -> None:
+    several = [replace(sentence, xpos=tuple(f"{tag}|UTR" for tag in sentence.xpos)) for sentence in dev]
+    known = {pair for sentence in several for pair in zip(sentence.xpos, sentence.feats, strict=True)}
+    model = random_model(TINY, several)
+    assert model.vocabulary.from_dict(model.vocabulary.to_dict()) == model.vocabulary
+    for parsed in sp.Parser({"one": model}).parse(WORDS, tags=True):
+        assert parsed.tags is not None and {*zip(parsed.tags.xpos, parsed.tags.feats, strict=True)} <= known
+
+
 def test_streams_are_parsed_as_lists_are(parser: sp.Parser, dev: list[Sentence]) -> None:
     whole = parser.parse(dev)
     assert [p.heads.tolist() for p in parser.stream(iter(dev))] == [p.heads.tolist() for p in whole]

@@ -67,9 +67,11 @@ def test_rare_words_are_unknown(train: list[Sentence], vocabulary: Vocabulary) -
 
 def test_tags_that_training_lacks_equal_no_prediction(train: list[Sentence], vocabulary: Vocabulary) -> None:
     assert vocabulary.deprel("nowhere") == vocabulary.upos_tag("nowhere") == vocabulary.xpos_tag("nowhere") == -1
-    assert "_|Case=Acc|Gender=Fem" in vocabulary.xpos and "_|Case=Acc|Gender=Fem" in {
+    assert "_\tCase=Acc|Gender=Fem" in vocabulary.xpos and "_\tCase=Acc|Gender=Fem" in {
         t for s in train for t in full_tags(s)
     }
+    earlier = vocabulary.to_dict() | {"xpos": [tag.replace("\t", "|") for tag in vocabulary.xpos]}
+    assert Vocabulary.from_dict(earlier) == vocabulary
     assert len(set(vocabulary.deprels)) == len(vocabulary.deprels) == len({d for s in train for d in s.deprels})
 
 

@@ -28,7 +28,7 @@ class Vocabulary:
     those that were trained on together, in their order; there are none where the files have no names.
 
     Example:
-        >>> words, characters, tags = (*RESERVED, "ik"), (*RESERVED, "i", "k"), ("Pp|Case=Acc", "Pp|Case=Nom")
+        >>> words, characters, tags = (*RESERVED, "ik"), (*RESERVED, "i", "k"), ("Pp\\tCase=Acc", "Pp\\tCase=Nom")
         >>> vocabulary = Vocabulary(words, characters, ("nsubj", "root"), ("PRON",), tags, ("ik",))
         >>> vocabulary.word("ik"), vocabulary.word("akrs"), vocabulary.form("iki"), vocabulary.deprel("obj")
         (2, 1, [2, 3, 2], -1)
@@ -53,7 +53,7 @@ class Vocabulary:
             characters=RESERVED + _sorted(character for form in counts for character in form),
             deprels=_relations(sentences),
             upos=_sorted(tag for sentence in sentences for tag in sentence.upos),
-            xpos=_sorted(tag for sentence in sentences for tag in full_tags(sentence)),
+            xpos=tuple(sorted({tag for sentence in sentences for tag in full_tags(sentence)}, key=_with_bar)),
             lemmas=_sorted(lemma for sentence in sentences for lemma in sentence.lemmas),
             treebanks=tuple(dict.fromkeys(sentence.treebank for sentence in sentences if sentence.treebank)),
         )
@@ -61,7 +61,10 @@ class Vocabulary:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
         """The vocabulary that `to_dict` made `values` of, also after a way through JSON."""
-        return cls(**{name: tuple(entries) for name, entries in values.items()})
+        found = {name: tuple(entries) for name, entries in values.items()}
+        if not any("\t" in tag for tag in found["xpos"]):  # an earlier model, of tags and features joined by a bar
+            found["xpos"] = tuple(tag.replace("|", "\t", 1) for tag in found["xpos"])
+        return cls(**found)
 
     def to_dict(self) -> dict[str, Any]:
         """The lists, fit for JSON."""
@@ -104,12 +107,12 @@ class Vocabulary:
     @property
     def features(self) -> tuple[str, ...]:
         """The parts that the entries of `xpos` are made of: language-specific tags, and single features."""
-        return _sorted(part for tag in self.xpos for part in tag.split("|"))
+        return _sorted(part for tag in self.xpos for part in _with_bar(tag).split("|"))
 
     @property
     def features_of_xpos(self) -> tuple[tuple[int, ...], ...]:
         """For each entry of `xpos`, 1 for every one of `features` that it has, 0 for the others."""
-        names, parts = self.features, [tag.split("|") for tag in self.xpos]
+        names, parts = self.features, [_with_bar(tag).split("|") for tag in self.xpos]
         return tuple(tuple(int(name in own) for name in names) for own in parts)
 
     @cached_property
@@ -118,11 +121,16 @@ class Vocabulary:
 
 
 def full_tags(sentence: Sentence) -> tuple[str, ...]:
-    """The language-specific tag and the features of each word, joined.
+    """The language-specific tag and the features of each word, joined by a TAB, which neither can hold.
 
     These are the finer of the two tagsets that the encoder learns to predict.
     """
-    return tuple(f"{xpos}|{feats}" for xpos, feats in zip(sentence.xpos, sentence.feats, strict=True))
+    return tuple(map("\t".join, zip(sentence.xpos, sentence.feats, strict=True)))
+
+
+def _with_bar(full_tag: str) -> str:
+    """Tag and features joined as features are."""
+    return full_tag.replace("\t", "|")
 
 
 def _relations(sentences: Sequence[Sentence]) -> tuple[str, ...]:

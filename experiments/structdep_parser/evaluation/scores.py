@@ -84,7 +84,7 @@ def tag_accuracies(sentences: Sequence[Sentence], predicted: Sequence[Tags]) -> 
     pairs = {
         "UPOS": [(s.upos, tags.upos) for s, tags in zip(sentences, predicted, strict=True)],
         "XPOS and features": [
-            (full_tags(s), tuple(map("|".join, zip(tags.xpos, tags.feats, strict=True))))
+            (full_tags(s), tuple(map("\t".join, zip(tags.xpos, tags.feats, strict=True))))
             for s, tags in zip(sentences, predicted, strict=True)
         ],
     }

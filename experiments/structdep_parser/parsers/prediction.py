@@ -158,7 +158,7 @@ class Predictor:
             upos, full, lemmas = (
                 tuple(entries[number] for number in column) for entries, column in zip(names, numbers.T, strict=True)
             )
-            xpos, feats = zip(*(tag.split("|", 1) for tag in full), strict=True)
+            xpos, feats = zip(*(tag.split("\t") for tag in full), strict=True)
             found.append(Tags(upos, xpos, feats, lemmas))
         return found
 
