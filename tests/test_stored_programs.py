@@ -94,3 +94,35 @@ def test_seeds_share_programs_and_other_models_do_not() -> None:
         == 4
     )
     assert identity(Config(encoder_layer="mine:Layer"), one) == ""
+
+
+ON_DEVICES = """
+import jax, numpy as np
+import structdep as sd
+from jax.sharding import NamedSharding, PartitionSpec
+from structdep_parser.nn.compiled import Compiled
+
+mesh = jax.make_mesh((2,), ("batch",), (jax.sharding.AxisType.Auto,), devices=jax.devices()[1:])
+shared = NamedSharding(mesh, PartitionSpec("batch"))
+doubled, marginals = lambda x: 2 * x, lambda x: sd.marginals(sd.charts.eisner(), x)
+one, other = jax.devices()[:2]
+for function, place in ((marginals, one), (marginals, other), (doubled, shared), (marginals, shared)):
+    def run(x):
+        print("traced", end=" ")
+        return function(x)
+
+    compiled = Compiled(run)
+    compiled.identity = "doubled" if function is doubled else "marginals"
+    found = compiled(jax.device_put(np.ones((2, 3, 3), np.float32), place))
+    print(sorted(device.id for device in found.devices()), float(found.sum().round(3)))
+"""
+
+
+def test_programs_of_some_of_several_devices_are_kept(tmp_path: Path) -> None:
+    """But for those that share charts among devices, which JAX cannot write."""
+    more = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3", "JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | more | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    lines = ["[0] 4.0", "[1] 4.0", "[1, 2] 36.0", "traced [1, 2] 4.0"]
+    for expected in ([*(f"traced {line}" for line in lines[:3]), lines[3]], lines):
+        done = subprocess.run([sys.executable, "-c", ON_DEVICES], env=environment, capture_output=True, text=True)
+        assert done.stdout.splitlines() == expected, done.stderr

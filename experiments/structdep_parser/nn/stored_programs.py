@@ -18,6 +18,7 @@ import jax
 import numpy as np
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
+from jax.sharding import NamedSharding
 
 import structdep
 from structdep._engines.choice import wanted
@@ -73,7 +74,8 @@ def _read(path: Path, args: tuple[Any, ...]) -> Program | None:
         payload, output = pickle.loads(path.read_bytes())
         if b"lapack_" in payload:
             _load_lapack()
-        program = deserialize_and_load(payload, jax.tree.structure((args, {})), jax.tree.structure(output))
+        devices, structures = _devices(args), (jax.tree.structure((args, {})), jax.tree.structure(output))
+        program = deserialize_and_load(payload, *structures, devices[0].client, devices)
         path.touch()
     except Exception:  # a file that cannot be read is no error: the program is compiled again
         return None
@@ -89,7 +91,10 @@ def _load_lapack() -> None:
 def _write(path: Path, program: Any) -> None:
     if _sources() != SOURCES:
         return
-    payload, _, structure = serialize(program)
+    try:
+        payload, _, structure = serialize(program)
+    except Exception:  # some programs cannot be written, such as those that share charts among devices
+        return
     output = jax.tree.unflatten(structure, range(structure.num_leaves))
     try:
         write_whole(path, pickle.dumps((payload, output)))
@@ -104,8 +109,20 @@ def _digest(identity: str, args: tuple[Any, ...]) -> str:
     leaves, structure = jax.tree.flatten(args)
     shapes = [(leaf.shape, str(leaf.dtype)) for leaf in leaves]
     settings = sorted(jax.config.values.items()), wanted()
-    asked = _surroundings(), settings, identity, shapes, str(structure)
+    devices = [device.id for device in _devices(args)]
+    asked = _surroundings(), settings, identity, shapes, str(structure), devices
     return hashlib.sha256(repr(asked).encode()).hexdigest()
+
+
+def _devices(args: tuple[Any, ...]) -> list[jax.Device]:
+    """The devices that a program of these arguments runs on, in order: those of the argument on most of them."""
+    shardings = [leaf.sharding for leaf in jax.tree.leaves(args) if isinstance(leaf, jax.Array)]
+    widest = max(shardings, key=lambda sharding: len(sharding.device_set), default=None)
+    if widest is None:
+        return jax.devices()[:1]
+    if isinstance(widest, NamedSharding):
+        return [*widest.mesh.devices.flat]
+    return sorted(widest.device_set, key=lambda device: device.id)
 
 
 @cache
