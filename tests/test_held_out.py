@@ -39,6 +39,8 @@ def test_other_splits_of_the_same_files_are_other_treebanks(treebank: Treebank, 
     a, b, c = files
     splits = [([a], [b, c]), ([a, b], [c]), ([a, b, c], [])]
     assert len({Treebank.of_files(train, dev).checksum for train, dev in splits}) == 3
+    c.write_bytes(b"other")
+    assert Treebank.of_files([a], [b], [c]).seen_in_training() == [b] and not Treebank.of_files([a]).seen_in_training()
 
 
 def test_wrong_shares_are_told(treebank: Treebank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,6 +114,8 @@ def run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         train_as_worker(chosen, found, devices)
         return 0
     folder = options.runs / (options.name or chosen.name)
+    for path in found.seen_in_training():
+        console.print(f"{path} is also trained on: its scores say nothing of other sentences", style="yellow")
     if options.folds is not None:
         console.print(cross_validate(chosen, found, folder, options.folds, console, devices))
         console.print(f"all in {folder.resolve()}")

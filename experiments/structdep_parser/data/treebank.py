@@ -64,6 +64,11 @@ class Treebank:
         first: Path | None = getattr(self, split)
         return [*([first] if first else []), *(path for other, path in self.further if other == split)]
 
+    def seen_in_training(self) -> list[Path]:
+        """The files of dev and test that are trained on as well, by their contents."""
+        trained = [path.read_bytes() for path in self.paths("train")]
+        return [path for split in ("dev", "test") for path in self.paths(split) if path.read_bytes() in trained]
+
     def words(self) -> int:
         """About how many words the training files have: their lines that begin with a whole number."""
         rows = (line for path in self.paths("train") for line in path.read_bytes().splitlines())

@@ -18,6 +18,7 @@ from structdep_parser.training.results import is_finished
 from structdep_parser.training.runs import write_config
 
 HEADER = ("fold", "words", "UAS", "LAS", "best epoch")
+NOTE = "The best epoch of each fold is chosen by its UAS on the same fold, so these scores are a little too high."
 
 
 def cross_validate(
@@ -50,7 +51,7 @@ def cross_validate(
             experiment.train()
             experiment.report()
         rows.append(_row(place))
-    text = f"# Cross-validation: {config.lang}, {', '.join(config.choices)}\n\n{_table(rows)}\n"
+    text = f"# Cross-validation: {config.lang}, {', '.join(config.choices)}\n\n{_table(rows)}\n\n{NOTE}\n"
     write_whole(folder / "cross-validation.md", text)
     return text
 
