@@ -58,9 +58,10 @@ def without_inf(table: jax.Array) -> jax.Array:
     return jnp.where(jnp.isposinf(table), jnp.nan, table)
 
 
-def is_valid(tables: Any) -> jax.Array:
-    """Whether a sentence's scores are all numbers, `[batch]`: NaN would lead a traceback astray."""
-    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tables)]).all(0)
+def is_valid(tables: Any, batch_axes: int = 1) -> jax.Array:
+    """Whether a sentence's scores are all numbers, `[*batch]`: NaN would lead a traceback astray."""
+    leaves = jax.tree.leaves(tables)
+    return jnp.stack([~jnp.isnan(leaf).any(tuple(range(batch_axes, leaf.ndim))) for leaf in leaves]).all(0)
 
 
 def nan_unless(valid: jax.Array, value: Any) -> Any:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structdep._engines.masking import declared, is_of_numbers, masked, without_inf
+from structdep._engines.masking import declared, is_of_numbers, is_valid, masked, without_inf
 from structdep._lowering.plan import plan
 from structdep.deduction import LABEL, NODE, DeductionSystem
 from structdep.inference.constraints import Constraints
@@ -47,9 +47,7 @@ class Problem:
     @cached_property
     def has_only_numbers(self) -> jax.Array:
         """Whether no score of a sentence is NaN or +inf, bool `[*batch]`."""
-        tables = [*self.tables.values(), *([] if self.labels is None else [self.labels])]
-        axes = self.lengths.ndim
-        return ~jnp.stack([jnp.isnan(table).any(tuple(range(axes, table.ndim))) for table in tables]).any(0)
+        return is_valid((self.tables, self.labels), self.lengths.ndim)
 
     def lift(self, semiring: Semiring) -> tuple[dict[str, Any], jax.Array]:
         """The tables as values of a semiring, labels summed. Raises ValueError for numbers of what is not scored."""

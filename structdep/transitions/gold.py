@@ -11,6 +11,7 @@ from structdep.transitions.arrays import Array
 from structdep.transitions.configuration import NONE
 from structdep.transitions.notation import TransitionSystem
 from structdep.trees import check_trees, is_projective, projective_order
+from structdep.trees.heads import concrete
 
 
 class Gold(NamedTuple):
@@ -47,12 +48,9 @@ def gold_trees(system: TransitionSystem, heads: ArrayLike, lengths: ArrayLike | 
         >>> gold_trees(arc_standard(swap=True), [3, 4, 0, 3]).ranks.tolist()  # 2 stands beside its head, 4
         [0, 1, 3, 2, 4, 5]
     """
-    given = np.asarray(heads)
-    if not given.ndim:
-        raise ValueError(f"heads are one number, {given}: expected [*batch, n], one head a word")
-    batch, words = given.shape[:-1], given.shape[-1]
-    sizes = np.full(batch, words) if lengths is None else np.asarray(lengths)
+    given, sizes = concrete(heads, lengths)
     check_trees(given, sizes)
+    batch, words = given.shape[:-1], given.shape[-1]
     nodes = np.broadcast_to(np.arange(words + 2, dtype=np.int32), (*batch, words + 2))
     ranks = nodes.copy()
     for index in np.ndindex(*batch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from structdep.transitions.runs import as_float32
 from structdep.transitions.sequences import Sequences
 
 LEAST = -1e30
@@ -69,9 +70,7 @@ def _allowed(scores: jax.Array, allowed: jax.Array) -> jax.Array:
     """The scores in float32; `LEAST` for transitions that are not allowed, and for -inf."""
     if jnp.shape(scores) != jnp.shape(allowed):
         raise ValueError(f"scores have shape {jnp.shape(scores)}, expected that of `legal`, {jnp.shape(allowed)}")
-    if not jnp.issubdtype(scores.dtype, jnp.floating):
-        raise TypeError(f"scores of transitions must be floating point, not {scores.dtype}")
-    return jnp.maximum(jnp.where(allowed, scores.astype(jnp.float32), -jnp.inf), LEAST)
+    return jnp.maximum(jnp.where(allowed, as_float32(scores), -jnp.inf), LEAST)
 
 
 def _is_step(found: Sequences) -> jax.Array:

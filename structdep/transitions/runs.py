@@ -73,6 +73,11 @@ def checked_scores(scores: jax.Array, system: TransitionSystem, batch: tuple[int
             f"the scorer gives scores {jnp.shape(scores)} for features {batch}, expected {expected}: one for each of "
             f"{system.name}'s transitions {', '.join(system.names)}"
         )
+    return as_float32(scores)
+
+
+def as_float32(scores: jax.Array) -> jax.Array:
+    """Scores of transitions as float32. Raises TypeError if they are no floating-point numbers."""
     if not jnp.issubdtype(scores.dtype, jnp.floating):
         raise TypeError(f"scores of transitions must be floating point, not {scores.dtype}")
     return scores.astype(jnp.float32)
