@@ -38,7 +38,7 @@ def losses(devices: int) -> list[float]:
     """Of the steps of an epoch."""
     with TemporaryDirectory() as folder:
         parser = algorithm_of(CONFIG)
-        corpus = Corpus.of(treebank(folder), CONFIG, parser.learns_parts)
+        corpus, _ = Corpus.of(treebank(folder), CONFIG, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(CONFIG, corpus, parser, trees, Devices(devices))
     state, found = trainer.devices.copied(trainer.start()), []

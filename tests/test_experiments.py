@@ -42,6 +42,7 @@ from structdep_parser.parsers.transition_targets import Exploration
 from structdep_parser.training.experiment import Experiment
 from structdep_parser.training.runs import Run
 from structdep_parser.training.step import State
+from structdep_parser.training.warm_start import warm_started
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +139,12 @@ def test_a_run_begins_with_what_another_has_learned(
         experiment(treebank, tmp_path / "words", replace(config, min_count=9))
     with pytest.raises(ValueError, match=f"its encoder has other sizes: write --set states={TINY.states}"):
         experiment(treebank, tmp_path / "sizes", replace(config, states=2 * TINY.states))
+    with pytest.raises(
+        ValueError, match=r"that run is about .*, this one about other 12ab: give one of the same files"
+    ):
+        warm_started(
+            begun, finished[0].corpus.vocabulary, replace(config, treebank="other 12ab"), TrainedModel.load(folder)
+        )
     gone = replace(finished[0].config, init_from=str(tmp_path / "gone"))
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*gone"):
         experiment(treebank, tmp_path / "new", gone)

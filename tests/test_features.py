@@ -161,6 +161,9 @@ def test_a_parser_with_word_vectors_is_trained_and_parses(
         )
     )
     assert own == same != other
+    (tmp_path / "a.vec").write_text("ta 1 3\nluzisa 3 4\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"holds a run with feature_checksum=\w+, but this command has"):
+        experiment(treebank, tmp_path / "run", config)
     (tmp_path / "b.vec").write_text("ta 1 2 3\n", encoding="utf-8")
     (tmp_path / "in.txt").write_text("ta luzisa\n", encoding="utf-8")
     command = [str(tmp_path / "run"), "--text", "--input", str(tmp_path / "in.txt")]

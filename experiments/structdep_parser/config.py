@@ -51,6 +51,7 @@ class Config:
     vectors: str = ""  # a file of word vectors, which are inputs beside the words' own
     features_file: str = ""  # a file of any model's features of each sentence, as inputs
     feature_width: int = 0  # of these: filled in when the run begins
+    feature_checksum: str = ""  # of those of the words that are trained on: filled in, too
     encoder_layer: str = ""  # a class in place of the BiLSTM, such as my_module:MyLayer
     treebank: str = ""  # its training file and checksum: filled in when the run begins, to tell versions apart
 

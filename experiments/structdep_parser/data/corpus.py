@@ -17,7 +17,7 @@ from structdep_parser.config import Config
 from structdep_parser.data.batch import TreeBatch
 from structdep_parser.data.batches import tree_batches
 from structdep_parser.data.conllu import Heads, Sentence
-from structdep_parser.data.features import Features, open_features
+from structdep_parser.data.features import Features, checksum, open_features
 from structdep_parser.data.pseudo_projective import encoded
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
@@ -32,8 +32,12 @@ class Corpus:
     features: Features | None = None
 
     @classmethod
-    def of(cls, treebank: Treebank, config: Config, learns_parts: bool) -> "Corpus":
-        """Raises ValueError where a training sentence is known in part, and the parser does not learn from such."""
+    def of(cls, treebank: Treebank, config: Config, learns_parts: bool) -> tuple["Corpus", Config]:
+        """With the configuration, in which what is read is filled in.
+
+        Raises ValueError where a training sentence is known in part, and the parser does not learn from such.
+        """
+        config = replace(config, treebank=treebank.checksum)
         splits = treebank.read()
         if config.pseudo_projective or not learns_parts:
             _check_whole(splits["train"], "--pseudo-projective" if config.pseudo_projective else config.parser)
@@ -43,8 +47,10 @@ class Corpus:
         features = open_features(config.vectors, config.features_file)
         if features:
             # Grafted sentences take the rows of their words along.
-            splits["train"] = [replace(sentence, rows=features.rows(sentence)) for sentence in splits["train"]]
-        return cls(splits, vocabulary, features)
+            rows = [features.rows(sentence) for sentence in splits["train"]]
+            splits["train"] = [replace(s, rows=own) for s, own in zip(splits["train"], rows, strict=True)]
+            config = replace(config, feature_width=features.width, feature_checksum=checksum(features, rows))
+        return cls(splits, vocabulary, features), config
 
 
 def _check_whole(sentences: Sequence[Sentence], learner: str) -> None:

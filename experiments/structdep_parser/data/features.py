@@ -1,7 +1,9 @@
 """Vectors of words that training does not change: word vectors of a file, or any model's features of each sentence."""
 
+import hashlib
 import json
 import mmap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -143,6 +145,14 @@ def open_features(vectors: str | Path, features_file: str | Path) -> Features | 
     if vectors:
         return WordVectors(vectors)
     return _of_sentences(Path(features_file)) if features_file else None
+
+
+def checksum(features: Features, rows: Iterable[NDArray[np.int64]]) -> str:
+    """The beginning of the SHA-256 of the vectors in these rows."""
+    digest = hashlib.sha256()
+    for own in rows:
+        digest.update(features.values(own).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _header(path: Path, text: bytes) -> dict[str, Any]:

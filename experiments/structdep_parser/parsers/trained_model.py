@@ -129,7 +129,10 @@ def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
     return {str(place): TrainedModel.load(place) for place in places}
 
 
-IRRELEVANT = "seed epochs sized learning_rate warm_up graft words_per_batch max_shapes members lang treebank init_from"
+IRRELEVANT = """
+    seed epochs sized learning_rate warm_up graft words_per_batch max_shapes members lang treebank init_from
+    feature_checksum
+"""
 """Fields of a configuration that compiled programs do not depend on, or by the shapes of arguments alone."""
 
 

@@ -50,11 +50,9 @@ class Experiment:
         devices: Devices | None = None,
     ) -> None:
         self.console = console or plain()
-        self.config = config = replace(config, treebank=treebank.checksum)
         self.parser = algorithm_of(config)
-        self.corpus = Corpus.of(treebank, config, self.parser.learns_parts)
-        if self.corpus.features:
-            self.config = config = replace(config, feature_width=self.corpus.features.width)
+        self.corpus, self.config = Corpus.of(treebank, config, self.parser.learns_parts)
+        config = self.config
         layer_class(config.encoder_layer)  # a name that is wrong leaves no folder of this configuration
         if config.init_from and not Path(folder).is_dir():
             TrainedModel.load(Path(config.init_from))

@@ -1,7 +1,5 @@
 """What processes of a run do that are not its first: they train with it, and leave the rest to it."""
 
-from dataclasses import replace
-
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import Corpus
 from structdep_parser.data.treebank import Treebank
@@ -12,11 +10,8 @@ from structdep_parser.training.trainer import Trainer, epochs
 
 def train_as_worker(config: Config, treebank: Treebank, devices: Devices) -> None:
     """Train as long as the first process does, from the state that it has (`Experiment.train`)."""
-    config = replace(config, treebank=treebank.checksum)
     parser = algorithm_of(config)
-    corpus = Corpus.of(treebank, config, parser.learns_parts)
-    if corpus.features:
-        config = replace(config, feature_width=corpus.features.width)
+    corpus, config = Corpus.of(treebank, config, parser.learns_parts)
     trees = parser.trees(corpus.splits["train"], corpus.vocabulary)
     trainer = Trainer(config, corpus, parser, trees, devices)
     done, first = agreed((0, trainer.start()))
