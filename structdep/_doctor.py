@@ -83,7 +83,7 @@ def _difference(engine: str, system: DeductionSystem) -> str:
     expected: dict[str, ArrayLike] = {
         "best score": testing.value(system, WORDS, scores, testing.MAX),
         "log-partition": testing.value(system, WORDS, scores, testing.LOG),
-        "marginals": testing.expected_uses(system, WORDS, scores)["arc"],
+        "marginals": testing.expected_counts(system, WORDS, scores)["arc"],
     }
     with sd.use_engine(engine):
         found = {

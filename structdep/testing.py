@@ -3,7 +3,7 @@
 It follows the definition in `DeductionSystem`. `forest` lists every step that a system allows over n words: a rule at
 certain nodes. `evaluate` computes the value in a semiring of Python values, by a memoized recursion over these steps;
 enumeration is the same recursion with derivations as values. Test a system of your own by `derivations`, and an engine
-by `value` and `expected_uses`.
+by `value` and `expected_counts`.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def derivation_scores(system: DeductionSystem, n: int, scores: Scores) -> Iterat
             yield derivation, _heads(derivation, n), sum(_score(tables, use) for use in derivation)
 
 
-def expected_uses(system: DeductionSystem, n: int, scores: Scores) -> dict[str, NDArray[np.float64]]:
+def expected_counts(system: DeductionSystem, n: int, scores: Scores) -> dict[str, NDArray[np.float64]]:
     """The expected count of each score under p(derivation) ∝ exp(score), by enumeration: the marginals.
 
     Args:
@@ -281,7 +281,7 @@ def expected_uses(system: DeductionSystem, n: int, scores: Scores) -> dict[str, 
 
     Example:
         >>> from structdep.charts import eisner
-        >>> expected_uses(eisner(), 2, np.zeros((3, 3)))["arc"].round(2).tolist()
+        >>> expected_counts(eisner(), 2, np.zeros((3, 3)))["arc"].round(2).tolist()
         [[0.0, 0.67, 0.67], [0.0, 0.0, 0.33], [0.0, 0.33, 0.0]]
     """
     tables = _tables(system, scores)

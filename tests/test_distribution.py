@@ -39,7 +39,7 @@ from structdep.charts import (
     mhk,
 )
 from structdep.deduction import DeductionSystem
-from structdep.testing import derivation_scores, expected_uses
+from structdep.testing import derivation_scores, expected_counts
 
 
 @cases
@@ -181,11 +181,11 @@ def test_scores_of_transitions(system: DeductionSystem, with_arcs: bool) -> None
         close(log_prob[row], np.log(probabilities.max()), atol=1e-4)
         assert tuple(heads[row].tolist()[:length]) == scored[totals.argmax()][1]
         close(k_best.scores[: len(totals), row], np.sort(totals)[::-1][:K])
-        expected = expected_uses(system, length, own)
+        expected = expected_counts(system, length, own)
         for name, table in marginals.items():
             close(table[row], expected[name], atol=1e-4)
         every = {"arc": np.zeros((N + 1, N + 1))} | own
-        close(arcs[row], expected_uses(system, length, every)["arc"], atol=1e-4)
+        close(arcs[row], expected_counts(system, length, every)["arc"], atol=1e-4)
     slope = jax.grad(lambda t: sd.TreeDistribution(system, t, LENGTHS).entropy().sum())(tables)
     assert all(np.isfinite(table).all() for table in slope.values())
 

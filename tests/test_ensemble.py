@@ -68,10 +68,10 @@ def test_a_majority_wins_and_the_gain_is_told(
     assert ensemble.main([*runs, "--by", "votes"]) == 0
     folder = tmp_path / "xyz-ensemble-votes-mst"
     rows = cells(capsys.readouterr().out.splitlines())
-    assert rows["3 parsers by votes, mst"][0] == rows["one"][0] == rows["three"][0]
+    assert rows["3 parsers by votes, trees of mst"][0] == rows["one"][0] == rows["three"][0]
     best = max(float(rows[name][0]) for name in ("one", "two"))
-    assert float(rows["more than the best"][0]) == pytest.approx(float(rows["one"][0]) - best, abs=0.02)
-    assert (folder / "report.md").read_text(encoding="utf-8").startswith("# 3 parsers by votes, mst")
+    assert float(rows["gain over the best"][0]) == pytest.approx(float(rows["one"][0]) - best, abs=0.02)
+    assert (folder / "report.md").read_text(encoding="utf-8").startswith("# 3 parsers by votes, trees of mst")
     assert len(read(folder / "dev.conllu")) == 15 and (folder / "test.conllu").is_file()
     weighted = [*runs, "--by", "votes", "--weights", "1", "2.5", "1"]
     assert ensemble.main(weighted) == 1
@@ -80,7 +80,7 @@ def test_a_majority_wins_and_the_gain_is_told(
     capsys.readouterr()
     assert ensemble.main([*weighted, "--out", str(tmp_path / "weighted")]) == 0
     outweighed = capsys.readouterr().out.splitlines()
-    assert cells(outweighed)["3 parsers by votes, mst"][0] == rows["two"][0]
+    assert cells(outweighed)["3 parsers by votes, trees of mst"][0] == rows["two"][0]
     assert ensemble.main([*runs, "--by", "marginals", "votes", "votes"]) == 0
     capsys.readouterr()
     assert (tmp_path / "xyz-ensemble-marginals-votes-mst" / "dev.conllu").is_file()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import structdep as sd
 from structdep.charts import arc_hybrid, eisner, mhk
 from structdep.deduction import DeductionSystem
-from structdep.testing import derivation_scores, expected_uses
+from structdep.testing import derivation_scores, expected_counts
 from structdep.trees import heads_to_arcs
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -34,12 +34,12 @@ def total(
 
 
 @each_system
-def test_the_gradient_of_log_sum_counts_expected_uses(system: DeductionSystem) -> None:
+def test_the_gradient_of_log_sum_counts_expected_counts(system: DeductionSystem) -> None:
     """Nothing is expected in padding."""
     tables = some_tables(system)
     uses, marginals = total(system, sd.LogSum, tables)[1], sd.marginals(system, tables, LENGTHS)
     for row, (length, scores) in enumerate(sentences(tables)):
-        expected = expected_uses(system, length, scores)
+        expected = expected_counts(system, length, scores)
         for name, table in uses.items():
             close(table[row], expected[name], err_msg=f"{name} of {length} words")
             close(marginals[name][row], expected[name], err_msg=f"{name} of {length} words")
@@ -137,7 +137,7 @@ def test_scores_of_any_scale_give_exact_marginals(system: DeductionSystem, scale
     for row, (length, tables) in enumerate(sentences({"arc": scores})):
         listed = [score for *_, score in derivation_scores(system, length, tables)]
         close(values[row], np.logaddexp.reduce(listed), rtol=1e-5)
-        close(marginals[row], expected_uses(system, length, tables)["arc"], atol=2e-3 if scale > 1e3 else 2e-4)
+        close(marginals[row], expected_counts(system, length, tables)["arc"], atol=2e-3 if scale > 1e3 else 2e-4)
 
 
 @SIMPLE

@@ -46,12 +46,12 @@ def some(system: DeductionSystem, batch: int, dtype: Any = np.float32, words: in
 def test_values_uses_and_best_trees_are_those_of_xla(system: DeductionSystem) -> None:
     given = some(system, 37)
     for semiring, want in ((sd.LogSum(), Query.EXPECTED_COUNTS), (sd.MaxPlus(), Query.BEST)):
-        expected, expected_uses = by_xla(system, semiring, want, given.tables, given.lengths)
+        expected, expected_counts = by_xla(system, semiring, want, given.tables, given.lengths)
         for batch in (slice(37), slice(8), slice(5, 6)):
             tables, lengths = {name: table[batch] for name, table in given.tables.items()}, given.lengths[batch]
             value, uses = ask(system, semiring, want, tables, lengths)
             np.testing.assert_allclose(value, expected[batch], rtol=1e-5, atol=1e-5)
-            for name, table in expected_uses.items():
+            for name, table in expected_counts.items():
                 np.testing.assert_allclose(uses[name], table[batch], rtol=1e-5, atol=2e-5)
 
 
@@ -144,10 +144,10 @@ def test_sums_of_what_differs_by_far_are_exact() -> None:
     for scale in (1, 10):
         given = problem(sd.charts.mh4_trees(), scores * scale, np.array([8, 8, 7, 6, 8]))
         arguments = sd.charts.mh4_trees(), sd.LogSum(), Query.EXPECTED_COUNTS, given.tables, given.lengths
-        expected, expected_uses = by_xla(*arguments)
+        expected, expected_counts = by_xla(*arguments)
         value, uses = ask(*arguments)
         np.testing.assert_allclose(value, expected, rtol=1e-6)
-        np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-3)
+        np.testing.assert_allclose(uses["arc"], expected_counts["arc"], atol=1e-3)
 
 
 @needs_it
@@ -155,11 +155,11 @@ def test_double_precision() -> None:
     with jax.enable_x64(True):
         given = some(sd.charts.mhk(4), 5, np.float64)
         arguments = sd.charts.mhk(4), sd.LogSum(), Query.EXPECTED_COUNTS, given.tables, given.lengths
-        expected, expected_uses = by_xla(*arguments)
+        expected, expected_counts = by_xla(*arguments)
         value, uses = ask(*arguments)
         assert value.dtype == jnp.float64
         np.testing.assert_allclose(value, expected, rtol=1e-13)
-        np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=1e-12)
+        np.testing.assert_allclose(uses["arc"], expected_counts["arc"], atol=1e-12)
 
 
 @needs_it

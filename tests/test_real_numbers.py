@@ -70,9 +70,9 @@ def test_long_sentences_have_the_marginals_that_logarithms_give(words: int, scal
         for name, (score, arity) in systems[1].declared.items()
     }
     values, uses = run(problem(systems[0], scores, sentences(scores)), systems[0])
-    expected, expected_uses = run(problem(systems[1], tables | {"arc": scores}, sentences(scores)), systems[1])
+    expected, expected_counts = run(problem(systems[1], tables | {"arc": scores}, sentences(scores)), systems[1])
     np.testing.assert_allclose(values, expected, rtol=2e-6)
-    np.testing.assert_allclose(uses["arc"], expected_uses["arc"], atol=5e-5)
+    np.testing.assert_allclose(uses["arc"], expected_counts["arc"], atol=5e-5)
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)

@@ -24,7 +24,7 @@ from structdep.charts import (
     one_endpoint_crossing,
 )
 from structdep.deduction import DeductionSystem, Item, arc, indices, n
-from structdep.testing import LOG, MAX, Values, derivation_scores, derivations, evaluate, expected_uses, value
+from structdep.testing import LOG, MAX, Values, derivation_scores, derivations, evaluate, expected_counts, value
 from structdep.trees import all_trees, check_trees, is_one_endpoint_crossing, is_projective
 
 SIZES = range(1, 6)
@@ -180,9 +180,9 @@ def test_values_sum_up_the_derivations(declared: Declared) -> None:
 
 
 @each_system
-def test_expected_uses_are_the_derivative_of_the_log_sum(declared: Declared) -> None:
+def test_expected_counts_are_the_derivative_of_the_log_sum(declared: Declared) -> None:
     scores = some_scores(declared.system, 2)
-    expected = expected_uses(declared.system, 2, scores)
+    expected = expected_counts(declared.system, 2, scores)
     assert np.allclose(expected["arc"].sum(0), [0, 1, 1])
     step = 1e-5
     for name, table in scores.items():
@@ -205,13 +205,13 @@ def test_values_are_those_of_trees() -> None:
         assert math.isclose(value(system, 4, scores, MAX), totals.max())
     heads = {score: heads for _, heads, score in derivation_scores(eisner(), 4, scores)}
     assert heads[max(heads)] == tuple(projective[totals.argmax()])
-    assert expected_uses(eisner(), 4, scores)["arc"][2, 3] == 0
+    assert expected_counts(eisner(), 4, scores)["arc"][2, 3] == 0
 
 
-def test_no_tree_has_value_minus_infinity_and_no_expected_uses() -> None:
+def test_no_tree_has_value_minus_infinity_and_no_expected_counts() -> None:
     forbidden = np.full((3, 3), -math.inf)
     assert value(eisner(), 2, forbidden, MAX) == value(mhk(4), 2, forbidden, LOG) == -math.inf
-    assert not expected_uses(arc_hybrid(), 2, forbidden)["arc"].any()
+    assert not expected_counts(arc_hybrid(), 2, forbidden)["arc"].any()
 
 
 @each_system

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 from benchmarks.figures import ROOT
 from benchmarks.figures.coverage import coverage
 from benchmarks.figures.limits import limits
@@ -34,8 +37,11 @@ PICTURES = {f"rules-{name}": lambda system=system: rules.svg(system()) for name,
 
 
 def main() -> None:
+    made = argparse.ArgumentParser(prog="python -m benchmarks.figures", description=__doc__)
+    made.add_argument("--out", type=Path, default=ROOT / "docs" / "images", metavar="DIR", help="default: docs/images")
+    folder = made.parse_args().out
     for name, draw in PICTURES.items():
-        write_whole(ROOT / "docs" / "images" / f"{name}.svg", draw())
+        write_whole(folder / f"{name}.svg", draw())
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Config:
     states: int = 384  # both directions, a layer; wider gains nothing on small treebanks and costs its square
     layers: int = 3  # the first finds what is near and predicts tags, the others relate it
     word_dropout: float = 0.2  # words taken for unknown, so that the characters have to tell
-    graft: float = 0.35  # subtrees that give way to others of their kind: they gain most where sentences are few
+    graft: float = 0.35  # the share of subtrees that give way to others of their kind
     input_dropout: float = 0.33  # on word and character vectors, as in deep biaffine parsers
     state_dropout: float = 0.33  # between layers, one mask a sentence
     recurrent_dropout: float = 0.2  # within layers, one mask a sentence: small treebanks overfit within ten epochs

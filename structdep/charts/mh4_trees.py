@@ -1,7 +1,7 @@
 """MH_4 with each tree once: arcs as early as possible, smaller joins before larger ones, left before right.
 
 Items I[a,d] have two heads, items N[a,b,d] have three; both have a finite state, which restricts the rules that may use
-them: a class z, p, f or x of I, a `State` of N. Names in braces, such as I{zp}, are sums over states. A rule joins
+them: z, p, f or x of I, a `State` of N. Names in braces, such as I{zp}, are sums over states. A rule joins
 adjacent items and adds an arc; where several joins or arcs could come first, the state admits one of them.
 """
 

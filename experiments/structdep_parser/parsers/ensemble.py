@@ -119,7 +119,7 @@ class Ensemble:
         return cls([Member(name, model) for name, model in models.items()], by, trees, weights)
 
     def __str__(self) -> str:
-        return f"{len(self.members)} parsers by {self.ways}, {self.trees}"
+        return f"{len(self.members)} parsers by {self.ways}, trees of {self.trees}"
 
     @property
     def ways(self) -> str:

@@ -108,7 +108,7 @@ def evaluated(ensemble: Ensemble, sentences: Sequence[Sentence], path: Path) -> 
 
 
 def gains(splits: Mapping[str, Scores]) -> str:
-    """A table: a row for each parser, for all together, and for what is gained.
+    """A table: a row for each parser, for all together, and for gains over the best parser and the mean of a column.
 
     Example:
         >>> print(gains({"dev": {"a": (80.0, 70.0), "b": (82.0, 70.0), "both": (83.0, 73.5)}}))
@@ -117,8 +117,8 @@ def gains(splits: Mapping[str, Scores]) -> str:
         | a | 80.00 | 70.00 |
         | b | 82.00 | 70.00 |
         | both | 83.00 | 73.50 |
-        | more than the best | +1.00 | +3.50 |
-        | more than the mean | +2.00 | +3.50 |
+        | gain over the best | +1.00 | +3.50 |
+        | gain over the mean | +2.00 | +3.50 |
     """
     header = ["parser", *(column for split in splits for column in (f"{split} UAS", "LAS"))]
     names = list(next(iter(splits.values())))
@@ -129,5 +129,5 @@ def gains(splits: Mapping[str, Scores]) -> str:
     for name, of in gained.items():
         others = map(of, zip(*alone, strict=True))
         cells = (f"{score - other:+.2f}" for score, other in zip(all_of_them, others, strict=True))
-        body.append([f"more than the {name}", *cells])
+        body.append([f"gain over the {name}", *cells])
     return markdown(header, body, numbers=True)
