@@ -9,6 +9,7 @@ import resource
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import jax
 from rich.console import Console
@@ -24,8 +25,8 @@ HEADER = "| system | n | batch | work | ms a sentence | of the value alone | com
 def main() -> None:
     options = parse()
     jax.config.update("jax_num_cpu_devices", options.devices)
-    rows = known(options.out)
     told = f"{machine()}, {jax.device_count()} devices; medians of {options.rounds} runs"
+    rows = known(options.out, told)
     sizes = [(words, batch) for words in options.words for batch in options.batch]
     for words, batch in track(sizes, "measuring", console=Console(stderr=True)):
         missing = [pair for pair in pairs(options) if (*pair, words, batch) not in {row.program for row in rows}]
@@ -33,7 +34,7 @@ def main() -> None:
         table = "\n".join([f"{told}, {resident() / 1e3:.1f} GB resident at most.", "", *markdown(rows)])
         if options.out:
             write_whole(options.out.with_suffix(".md"), f"`python -m benchmarks {' '.join(options.given)}`: {table}\n")
-            write_whole(options.out.with_suffix(".json"), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+            write_whole(options.out.with_suffix(".json"), json.dumps(kept(told, rows), indent=1) + "\n")
     print(table)
 
 
@@ -47,10 +48,21 @@ def place(row: Measured) -> tuple[int, int, int, int]:
     return row.words, row.batch, list(SYSTEMS).index(row.system), list(WORK).index(row.work)
 
 
-def known(out: Path | None) -> list[Measured]:
-    """What has been measured before the same command was stopped."""
+def kept(told: str, rows: Sequence[Measured]) -> dict[str, Any]:
+    """What is written to OUT.json: the rows, and what they hold for."""
+    return {"of": told, "rows": [asdict(row) for row in rows]}
+
+
+def known(out: Path | None, told: str) -> list[Measured]:
+    """What has been measured before the same command was stopped; SystemExit where that was on another machine."""
     path = out and out.with_suffix(".json")
-    return [Measured(**row) for row in json.loads(path.read_text())] if path and path.is_file() else []
+    if not path or not path.is_file():
+        return []
+    found = json.loads(path.read_text())
+    before = found["of"] if isinstance(found, dict) else "an earlier version"
+    if before != told:
+        raise SystemExit(f"{path} is of {before}, and this would be of {told}: write another --out")
+    return [Measured(**row) for row in found["rows"]]
 
 
 def parse() -> argparse.Namespace:

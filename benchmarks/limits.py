@@ -166,9 +166,10 @@ def steps(options: argparse.Namespace) -> list[Step]:
     sizes = [
         (engine, system, words) for engine in options.engines for words in options.words for system in options.systems
     ]
+    more = f"batches of {options.batch}: {', '.join(options.queries)}"
     return [
         Step("peaks", peaks),
-        *(Step(f"{', '.join(map(str, size))} words", partial(times, *size, options)) for size in sizes),
+        *(Step(f"{', '.join(map(str, size))} words, {more}", partial(times, *size, options)) for size in sizes),
     ]
 
 

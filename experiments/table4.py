@@ -5,16 +5,18 @@ python experiments/table4.py --lang got hu --seeds 1 2 3 4 5
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from structdep_parser.choices import CHART_PARSERS, PARSERS
 from structdep_parser.cli import train as train_command
 from structdep_parser.cli.options import Arguments, add_renamed, argument_parser, command, confirmed
 from structdep_parser.config import Config
 from structdep_parser.console import plain
+from structdep_parser.data.corpus import completed
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.files import write_whole
 from structdep_parser.parsers.decoding import Decoding
@@ -38,6 +40,8 @@ ASKED = 10
 EPOCHS, USUAL = {"got": (40, 20), "hu": (70, 30)}, (50, 25)
 FEW = {"1ec": 5, "1ec1": 5}
 """Of --warm-start: epochs of the first parser, and of those that start from its weights; few if charts are slow."""
+OWN = ["--lang", "--parser", "--seed", "--name", "--runs", "--folds", "--minutes"]
+"""Options of structdep train that a run cannot have for all runs."""
 MINUTES = {"mh3": 1.1, "mh4-two": 1.8, "mh4-hybrid": 2.2, "1ec1": 2.8, "1ec": 7.0, "greedy-mh3": 0.7, "greedy-mh4": 1.1}
 MEASURED = 35_024
 """Minutes of an epoch of Gothic on one CPU core, roughly, and its number of words. Other parsers: a minute."""
@@ -69,18 +73,32 @@ def config_of(command: Sequence[str]) -> Config:
     return train_command.config(train_command.parser().parse_args(command))
 
 
-def on_treebanks(command_lines: Iterable[Sequence[str]]) -> Iterator[tuple[Config, float]]:
-    """The configuration of each run, with the treebank that it would be trained on, and about how long that takes."""
-    found: dict[str, tuple[Treebank, float]] = {}
+class Planned(NamedTuple):
+    """A run that is asked for, about how long it takes, and whether there are test files."""
+
+    config: Config
+    minutes: float
+    has_test: bool
+
+    def is_in(self, ready: Mapping[Config, Row]) -> bool:
+        """Whether it is finished, and evaluated on the test files."""
+        row = ready.get(self.config)
+        return row is not None and not (self.has_test and row["test UAS"] == "")
+
+
+def on_treebanks(command_lines: Iterable[Sequence[str]]) -> Iterator[Planned]:
+    """Each run, with the treebank that it would be trained on."""
+    found: dict[str, tuple[Treebank, Config, int]] = {}
     for command_line in command_lines:
         options, config = train_command.parser().parse_args(command_line), config_of(command_line)
         if config.lang not in found:
             treebank = train_command.treebank(options)
-            found[config.lang] = treebank, treebank.words() / MEASURED
-        treebank, size = found[config.lang]
+            found[config.lang] = treebank, completed(config, treebank), treebank.words()
+        treebank, whole, words = found[config.lang]
         config = train_command.fitted(config, options, treebank)
-        minutes = size * config.epochs * config.members * MINUTES.get(config.parser, 1.0)
-        yield replace(config, treebank=treebank.checksum), minutes
+        minutes = words / MEASURED * config.epochs * config.members * MINUTES.get(config.parser, 1.0)
+        filled_in = {name: getattr(whole, name) for name in ("treebank", "feature_width", "feature_checksum")}
+        yield Planned(replace(config, **filled_in), minutes, treebank.test is not None)
 
 
 def check(options: argparse.Namespace) -> None:
@@ -91,6 +109,9 @@ def check(options: argparse.Namespace) -> None:
             f"-- --decode {asked.decode} --beam {asked.beam}: tables are made of report.json, but this would write "
             f"report{ending}.json: leave these options out, and give them to structdep train when a run is finished"
         )
+    own = [name for option in options.options if (name := option.partition("=")[0]) in OWN]
+    if own:
+        raise ValueError(f"-- {own[0]}: each run has its own, by the options of this command: leave it out")
     if options.warm_start and asked.members > 1:
         raise ValueError(
             f"--warm-start -- --members {asked.members}: a parser begins with what one has learned, not several: "
@@ -114,7 +135,8 @@ def table(rows: Sequence[Row], langs: Sequence[str]) -> str:
 
 def _cell(rows: Sequence[Row], column: str) -> str:
     """Mean, standard deviation and number of runs."""
-    return f"{mean_of([row[column] for row in rows])} ({len(rows)})" if rows else ""
+    found = [row[column] for row in rows if row[column] != ""]
+    return f"{mean_of(found)} ({len(found)})" if found else ""
 
 
 def write(options: argparse.Namespace) -> str:
@@ -169,18 +191,18 @@ def main(arguments: Arguments = None, train: Train = processes.train) -> int:
     if options.collect and not ready:
         raise ValueError(f"--collect: no run in {options.runs} is done")
     wanted = [] if options.collect else list(planned(options))
-    configs = [*on_treebanks(wanted)]
-    missing = [minutes for config, minutes in configs if config not in ready]
+    runs = [*on_treebanks(wanted)]
+    missing = [run.minutes for run in runs if not run.is_in(ready)]
     told = f"this would train {len(missing)} parsers, one after the other: {sum(missing) / 60:.0f} hours of a CPU core"
     if len(missing) > ASKED and not options.yes and not confirmed(told, "--yes, or fewer --parsers or --seeds"):
         console.print("nothing was trained")
         return 1
-    for number, (command_line, (config, _)) in enumerate(zip(wanted, configs, strict=True), start=1):
-        if config in results_in(options.runs):
+    for number, (command_line, run) in enumerate(zip(wanted, runs, strict=True), start=1):
+        if run.is_in(results_in(options.runs)):
             continue
-        console.rule(f"{number} of {len(wanted)}: {config.name}")
+        console.rule(f"{number} of {len(wanted)}: {run.config.name}")
         if status := train(command_line):
-            failed.append(f"{config.name} (exit status {status})")
+            failed.append(f"{run.config.name} (exit status {status})")
         if status == STOPPED:
             break
         write(options)

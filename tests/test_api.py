@@ -129,6 +129,11 @@ def test_models_are_saved_and_loaded_alone_and_together(parser: sp.Parser, tmp_p
     assert sp.load(*sorted((tmp_path / "c").iterdir())).config == parser.config
     with pytest.raises(ValueError, match="2 models at once give one tree"):
         both.parse(WORDS, k_best=2)
+    (model,) = parser.models.values()
+    sp.Parser({"a/model": model, "b/model": model}).save(tmp_path / "d")
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == ["1-model", "2-model"]
+    with pytest.raises(ValueError, match="members=2: train one parser for each seed"):
+        sp.train(tmp_path / "a" / "model.json", folder=tmp_path / "e", members=2)
 
 
 def test_files_of_any_name_train_a_parser(tmp_path: Path) -> None:

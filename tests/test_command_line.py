@@ -42,6 +42,23 @@ def test_wrong_options_are_told_in_one_line(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--folds", "2", "--confidence", "--decode", "mbr"], "--folds with --decode --confidence: a cross-validation"),
+        (["--at-once", "2"], "--at-once 2 is about members"),
+        (["--epochs", "1", "--set", "epochs=2"], "--epochs with --set epochs=..: write one of them"),
+        (["--ud-version", "2.0"], "these belong to --lang CODE, not to --train FILE"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.conllu").write_text("", encoding="utf-8")
+    assert main(["train", "--train", str(tmp_path / "a.conllu"), *arguments]) == 1
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
     ("command", "old", "new"),
     [
         ("train", "--start", "--init-from"),

@@ -139,6 +139,8 @@ def test_a_run_begins_with_what_another_has_learned(
         experiment(treebank, tmp_path / "words", replace(config, min_count=9))
     with pytest.raises(ValueError, match=f"its encoder has other sizes: write --set states={TINY.states}"):
         experiment(treebank, tmp_path / "sizes", replace(config, states=2 * TINY.states))
+    with pytest.raises(ValueError, match=r"encoder has no \['encoder'\]\['layers'\].* of this shape: give both runs"):
+        experiment(treebank, tmp_path / "tags", replace(config, layers=2))
     with pytest.raises(
         ValueError, match=r"that run is about .*, this one about other 12ab: give one of the same files"
     ):

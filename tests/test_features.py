@@ -1,5 +1,6 @@
 """Inputs and layers of one's own: word vectors, features of any model, and modules in place of the BiLSTM."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from training_cases import TINY, experiment, small_treebank
+from training_cases import TINY, experiment, random_model, small_treebank
 
 import structdep_parser as sp
 from structdep_parser.cli import parse, train
+from structdep_parser.config import Config
 from structdep_parser.data.augmentation import Grafts
 from structdep_parser.data.batches import batches
 from structdep_parser.data.conllu import Sentence, of_words, read
@@ -18,6 +20,7 @@ from structdep_parser.data.features import SentenceFeatures, WordVectors, open_f
 from structdep_parser.data.hdf5 import SIGNATURE
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.vocabulary import Vocabulary
+from structdep_parser.training.runs import write_config
 
 TEXT = "3 2\nik 1 2\nim 3 4\nIn 5 6\n"
 
@@ -40,6 +43,13 @@ def test_word_vectors_are_of_forms_or_of_their_lower_case(tmp_path: Path) -> Non
     np.savez(tmp_path / "c.npz", words=words, vectors=np.asfortranarray(vectors))
     sentence = of_words(["Ik", "ik", "In", "in", "þata"])
     assert isinstance(WordVectors(tmp_path / "a.npz").table, np.memmap)
+    decomposed = np.array(["i\u0301k"])
+    (tmp_path / "d.vec").write_text("i\u0301k 7 8\n", encoding="utf-8")
+    np.savez(tmp_path / "d.npz", words=decomposed, vectors=np.float32([[7, 8]]))
+    for path in ("d.vec", "d.npz"):
+        found = WordVectors(tmp_path / path)
+        assert found.values(found.rows(of_words(["\u00edk"]))).tolist() == [[7, 8]]
+        assert found.values(found.rows(of_words(["x", "y"]))).tolist() == [[0, 0], [0, 0]]
     for path in ("a.vec", "a.npz", "b.npz", "c.npz"):
         found = WordVectors(tmp_path / path)
         assert found.width == 2
@@ -49,6 +59,7 @@ def test_word_vectors_are_of_forms_or_of_their_lower_case(tmp_path: Path) -> Non
 def test_wrong_word_vectors_are_told(tmp_path: Path) -> None:
     for text, message in (
         ("x\n", "no word vectors"),
+        ("", "a.txt is empty"),
         ("a 1 2\nb 1 x\n", "line 2: expected a word and its numbers, separated by spaces, not b'b 1 x"),
         ("a 1 2\nb 1 2 3\n", "line 2: 3 numbers, expected 2"),
     ):
@@ -161,6 +172,15 @@ def test_a_parser_with_word_vectors_is_trained_and_parses(
         )
     )
     assert own == same != other
+    nothing = WordVectors(tmp_path / "a.vec")
+    assert nothing.values(nothing.rows(of_words(["x"]))).tolist() == [[0, 0]]
+    (tmp_path / "none.vec").write_text("ta\t1\t2 3\nx 1 2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"none\.vec has no vector of any training word"):
+        experiment(treebank, tmp_path / "none", replace(config, vectors=str(tmp_path / "none.vec")))
+    values = json.loads((tmp_path / "run" / "config.json").read_text())
+    (tmp_path / "earlier").mkdir()
+    (tmp_path / "earlier" / "config.json").write_text(json.dumps(values | {"feature_checksum": ""}))
+    write_config(tmp_path / "earlier", Config.of(values))
     (tmp_path / "a.vec").write_text("ta 1 3\nluzisa 3 4\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"holds a run with feature_checksum=\w+, but this command has"):
         experiment(treebank, tmp_path / "run", config)
@@ -171,6 +191,19 @@ def test_a_parser_with_word_vectors_is_trained_and_parses(
     assert "trained with features of width 2, but these have 3" in capsys.readouterr().err
     assert parse.main([*command, "--output", str(tmp_path / "out.conllu")]) == 0
     assert len(read(tmp_path / "out.conllu")[0]) == 2
+
+
+def test_sentences_without_features_are_left_out(
+    sentences: list[Sentence], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.safetensors"
+    save_file({str(number): np.ones((2, 3), np.float32) for number in (1, 3)}, path)
+    random_model(replace(TINY, features_file=str(path), feature_width=3), sentences).save(tmp_path / "run")
+    (tmp_path / "in.txt").write_text("ta luzisa\n" * 3, encoding="utf-8")
+    command = [str(tmp_path / "run"), "--text", "--input", str(tmp_path / "in.txt")]
+    assert parse.main([*command, "--output", str(tmp_path / "out.conllu")]) == 1
+    assert "sentence 2" in (told := capsys.readouterr().err) and "no features of this sentence" in told
+    assert len(read(tmp_path / "out.conllu")) == 2
 
 
 def test_a_layer_of_ones_own_takes_the_place_of_the_bilstm(treebank: Treebank, tmp_path: Path) -> None:

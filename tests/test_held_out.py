@@ -39,6 +39,15 @@ def test_other_splits_of_the_same_files_are_other_treebanks(treebank: Treebank, 
     a, b, c = files
     splits = [([a], [b, c]), ([a, b], [c]), ([a, b, c], [])]
     assert len({Treebank.of_files(train, dev).checksum for train, dev in splits}) == 3
+    text = treebank.train.read_text(encoding="utf-8").split("\n\n")
+    a.write_text("\n\n".join(text[:30]) + "\n\n", encoding="utf-8")
+    b.write_text("\n\n".join(text[30:]), encoding="utf-8")
+    before = Treebank.of_files([a], [b]).checksum
+    a.write_text("\n\n".join(text[:20]) + "\n\n", encoding="utf-8")
+    b.write_text("\n\n".join(text[20:]), encoding="utf-8")
+    assert Treebank.of_files([a], [b]).checksum != before
+    a.write_bytes(treebank.train.read_bytes())
+    b.write_bytes(treebank.train.read_bytes())
     c.write_bytes(b"other")
     assert Treebank.of_files([a], [b], [c]).seen_in_training() == [b] and not Treebank.of_files([a]).seen_in_training()
 

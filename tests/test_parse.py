@@ -277,6 +277,8 @@ def test_a_sentence_longer_than_any_shape_is_told_after_those_before_it(
 def test_a_model_that_is_given_twice_is_told(folder: Path) -> None:
     with pytest.raises(ValueError, match="run is given twice: models that parse together count once"):
         models_in([folder, folder])
+    with pytest.raises(ValueError, match="is given twice"):
+        models_in([folder, folder / ".." / folder.name])
 
 
 def assert_no_head_is_better(arcs: NDArray[np.float32], heads: NDArray[np.int32]) -> None:

@@ -26,6 +26,10 @@ WHOLE = """\
 
 1\t.\t.\tPUNCT\tP\t_\t0\troot\t_\t_
 """
+PROJECTIVE = """\
+1\tel\tel\tDET\tD\t_\t2\tdet\t_\t_
+2\tmar\tmar\tNOUN\tN\t_\t0\troot\t_\t_
+"""
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -107,3 +111,7 @@ def test_tables_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert found["LAS"]["f1"] == 80 and found["relation"]["punct"] == {"words": 1, "uas": 0, "las": 0}
     assert evaluate.main([*files, "--json", "--by", "kind"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"]["all"] == {"words": 5, "uas": 80, "las": 80}
+    for name, text in (("gold", PROJECTIVE), ("system", PROJECTIVE)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert evaluate.main([*files, "--json", "--by", "kind"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"]["crossing"] == {"words": 0, "uas": None, "las": None}

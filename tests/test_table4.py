@@ -211,6 +211,8 @@ def test_damaged_reports_are_named(
     ("options", "message"),
     [
         (["--", "--decode", "mbr"], "-- --decode mbr --beam 1: tables are made of report.json"),
+        (["--", "--folds=2"], "-- --folds: each run has its own, by the options of this command"),
+        (["--", "--seed", "1"], "-- --seed: each run has its own"),
         (["--", "--beam", "8"], "this would write report-beam8.json: leave these options out"),
         (
             ["--warm-start", "--", "--members", "2"],
@@ -230,6 +232,18 @@ def test_a_treebank_that_is_not_there_is_told_before_all(
 ) -> None:
     assert not asked_by([*command, "--lang", "got", "none"])
     assert "looked for none-ud-train.conllu" in capsys.readouterr().err
+
+
+def test_runs_without_dev_and_test_have_no_scores(command: list[str], tmp_path: Path) -> None:
+    """Those without a test set are evaluated again when there is one."""
+    table4.main(command, finish)
+    path = next(tmp_path.glob("got-mh3-*1/report.json"))
+    report = json.loads(path.read_text())
+    path.write_text(json.dumps(report | {"results": {"dev": report["results"]["dev"]}}))
+    assert asked_by(command) == ["got-mh3-hinge-1", "got-mst-nll-2"]
+    path.write_text(json.dumps(report | {"results": {}}))
+    assert table4.main([*command, "--collect"]) == 0
+    assert "84.00 (1)" in (tmp_path / "table4.md").read_text()
 
 
 def test_nothing_to_collect(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,12 +288,11 @@ def test_many_runs_are_not_started_by_mistake(
 def test_the_time_of_runs_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """In proportion to epochs, members and words, for the costs of epochs of Gothic."""
     monkeypatch.setattr(table4, "MEASURED", 100)
-    ((_, once), (_, twice), (_, many)) = table4.on_treebanks(
-        ["--lang", "got", *own]
-        for own in (
-            ["--parser", "mh4-hybrid", "--epochs", "10"],
-            ["--parser", "mh4-hybrid", "--epochs", "20"],
-            ["--parser", "mst", "--epochs", "10", "--members", "3"],
-        )
+    chosen = (
+        ["--parser", "mh4-hybrid", "--epochs", "10"],
+        ["--parser", "mh4-hybrid", "--epochs", "20"],
+        ["--parser", "mst", "--epochs", "10", "--members", "3"],
     )
+    runs = table4.on_treebanks(["--lang", "got", *own] for own in chosen)
+    once, twice, many = (run.minutes for run in runs)
     assert twice == 2 * once > 0 and many == pytest.approx(3 * once / 2.2)

@@ -1,5 +1,6 @@
 """Finding, reading and writing treebanks."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,10 @@ def test_what_is_no_text_and_what_is_empty(path: Path) -> None:
     path.write_bytes(TEXT.encode().replace(b"luzisa\tluzisa", b"luz\xedsa\tluzisa"))
     with pytest.raises(ValueError, match=r"a\.conllu, line 9, sentence 1 \(sent_id = s1\): not UTF-8: b'3\\tluz\\xed"):
         read(path)
+    for content, remedy in ((gzip.compress(TEXT.encode()), "gunzip"), (TEXT.encode("utf-16"), "iconv -f UTF-16")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=remedy):
+            read(path)
     for nothing in ("", "\n\n"):
         path.write_text(nothing, encoding="utf-8")
         with pytest.raises(ValueError, match=r"a\.conllu, line 1: no sentences in this file"):

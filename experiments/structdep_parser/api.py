@@ -106,6 +106,16 @@ class Parser:
             for sentence, trees in zip(group, parser(group, decoding), strict=True):
                 yield Parsed(sentence, tuple(trees), decoding.k_best > 1)
 
+    def lacking(self, sentence: Sentence) -> str:
+        """Why a sentence cannot be read, if it cannot: a file of features has none of its words."""
+        try:
+            for model in self.models.values():
+                if model.features:
+                    model.features.rows(sentence)
+        except ValueError as error:
+            return str(error)
+        return ""
+
     def check(
         self,
         *,
@@ -127,9 +137,14 @@ class Parser:
         return decoding
 
     def save(self, folder: str | Path) -> None:
-        """Write the model into a folder, for `load` on any machine; several models get a folder each inside it."""
-        for name, model in self.models.items():
-            model.save(Path(folder) if len(self.models) == 1 else Path(folder, Path(name).name))
+        """Write the model into a folder, for `load` on any machine; several models get a folder each inside it.
+
+        These have the names of the folders that the models are from, with numbers in front where names repeat.
+        """
+        names = [Path(name).name for name in self.models]
+        for number, (name, model) in enumerate(zip(names, self.models.values(), strict=True), start=1):
+            own = name if names.count(name) == 1 else f"{number}-{name}"
+            model.save(Path(folder, own) if len(names) > 1 else Path(folder))
 
     def _parser(self, single_root: bool | None) -> TrainedParser | JointParser:
         if single_root not in self._parsers:
@@ -211,6 +226,8 @@ def train(
         )
     chosen = {"lang": treebank.lang, **choices}
     made = replace(config, **chosen) if config else Config(**chosen)
+    if made.members > 1:
+        raise ValueError(f"members={made.members}: train one parser for each seed, and load them together")
     if config is None and "epochs" not in chosen:
         made = made.sized_for(treebank.words())
     experiment = Experiment(made, treebank, folder)

@@ -96,6 +96,8 @@ def run(options: argparse.Namespace) -> tuple[str, Path]:
                 "files (and the same --held-out)"
             )
     splits = next((own for own in treebanks if own.test), first[1]).evaluated()
+    if not splits:
+        raise ValueError("the runs have neither dev nor test files, which the ensemble would parse")
     ensemble = Ensemble.of(models, options.by, options.trees, options.weights)
     lang = models[first[0]].config.lang
     folder = options.out or options.runs[0].parent / f"{lang}-ensemble-{ensemble.ways}-{ensemble.trees}"

@@ -53,7 +53,10 @@ def main(arguments: Arguments = None) -> int:
         found: dict[str, object] = {name: _values(score) for name, score in scores.items()}
         if options.by:
             own = groups(options, gold, system)
-            found[options.by] = {name: dict(zip(("words", "uas", "las"), row, strict=True)) for name, *row in own}
+            found[options.by] = {
+                name: {"words": words, "uas": uas if words else None, "las": las if words else None}
+                for name, words, uas, las in own
+            }
         print(json.dumps(found, indent=1))
         return 0
     header = ("metric", "precision", "recall", "F1", "of aligned words")

@@ -17,6 +17,8 @@ def treebank(options: argparse.Namespace) -> "Treebank":
     from structdep_parser.data.treebank import Treebank
 
     if options.train:
+        if options.download or options.repository or options.ud_version:
+            raise ValueError("--download, --repository, --ud-version: these belong to --lang CODE, not to --train FILE")
         train, dev, test = (of_options(f"--{split}", getattr(options, split)) for split in SPLITS)
         own = Treebank.of_files(train, dev, test, name_of(options))
         return own if options.held_out == TENTH else own.with_held_out(options.held_out)

@@ -135,7 +135,7 @@ def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) ->
     with uncollected():
         from structdep_parser.api import load
         from structdep_parser.console import plain
-        from structdep_parser.data.streams import Refusal, groups, read
+        from structdep_parser.data.streams import Refusal, groups, read, without
         from structdep_parser.nn.compiled import prepare_process
 
     prepare_process()
@@ -153,7 +153,8 @@ def run(options: argparse.Namespace, source: Iterable[bytes], sink: BinaryIO) ->
     name = "standard input" if options.input is None else str(options.input)
     is_empty = True
     with open(options.output, "wb") if options.output else nullcontext(sink) as file:
-        for group in groups(read(source, options.text, options.constraints, refusal, name), refusal):
+        given = read(source, options.text, options.constraints, refusal, name)
+        for group in groups(without(trained.lacking, given, refusal), refusal):
             is_empty = False
             for parsed in trained.stream(group, **decoding):
                 if parsed.trees:

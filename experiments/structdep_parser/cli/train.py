@@ -15,7 +15,7 @@ from structdep_parser.cli.options import (
 )
 from structdep_parser.cli.train_options import parser as parser
 from structdep_parser.config import Config
-from structdep_parser.data.held_out import NONE
+from structdep_parser.data.held_out import NONE, TENTH
 
 if TYPE_CHECKING:
     from structdep_parser.data.treebank import Treebank
@@ -52,9 +52,20 @@ def fitted(chosen: Config, options: argparse.Namespace, found: "Treebank") -> Co
     return chosen if is_asked else chosen.sized_for(found.words())
 
 
+NOT_WITH_FOLDS = {"decode": "argmax", "beam": 1, "confidence": False, "logger": None, "held_out": TENTH}
+"""Options that a cross-validation has no use for, and their defaults."""
+
+
 def check_processes(options: argparse.Namespace) -> None:
     """Raise ValueError for options of several processes or parsers that do not go together."""
     joins = options.distributed or options.coordinator
+    given = [f"--{name.replace('_', '-')}" for name, usual in NOT_WITH_FOLDS.items() if getattr(options, name) != usual]
+    if options.folds is not None and given:
+        raise ValueError(f"--folds with {' '.join(given)}: a cross-validation has no use for these: leave them out")
+    if options.at_once != 1 and options.members == 1:
+        raise ValueError(f"--at-once {options.at_once} is about members: write --members, too")
+    if options.epochs is not None and any(setting.startswith("epochs=") for setting in options.set):
+        raise ValueError("--epochs with --set epochs=..: write one of them")
     if options.folds is not None and (joins or options.members > 1 or options.minutes):
         raise ValueError(
             "--folds with --members, --minutes or several processes: train each fold by itself, by --held-out I/K"

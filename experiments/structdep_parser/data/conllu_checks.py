@@ -94,10 +94,18 @@ def known_head(column: str) -> int:
 def _text_problems(lines: Sequence[str]) -> Problems:
     for offset, line in enumerate(lines):
         if re.search("[\ud800-\udfff]", line):
-            told = "convert the file, as by iconv -f ISO-8859-1 -t UTF-8"
-            yield offset, f"not UTF-8: {line.encode('utf-8', 'surrogateescape')!r}; {told}"
+            content = line.encode("utf-8", "surrogateescape")
+            yield offset, f"not UTF-8: {content!r}; {_remedy(content)}"
         elif "\r" in line:
             yield offset, f"a carriage return that is not at the end of the line, in {line!r}"
+
+
+def _remedy(content: bytes) -> str:
+    """What to do with a file of these bytes."""
+    if content.startswith(b"\x1f\x8b"):
+        return "the file is compressed: write gunzip FILE first"
+    encoding = "UTF-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "ISO-8859-1"
+    return f"convert the file, as by iconv -f {encoding} -t UTF-8"
 
 
 def _column_problems(lines: Sequence[str]) -> Problems:

@@ -47,10 +47,22 @@ class Corpus:
         features = open_features(config.vectors, config.features_file)
         if features:
             # Grafted sentences take the rows of their words along.
-            rows = [features.rows(sentence) for sentence in splits["train"]]
-            splits["train"] = [replace(s, rows=own) for s, own in zip(splits["train"], rows, strict=True)]
-            config = replace(config, feature_width=features.width, feature_checksum=checksum(features, rows))
+            splits = {split: [replace(s, rows=features.rows(s)) for s in own] for split, own in splits.items()}
+            trained = [sentence.rows for sentence in splits["train"] if sentence.rows is not None]
+            if all((rows < 0).all() for rows in trained):
+                raise ValueError(
+                    f"{config.vectors} has no vector of any training word: expected lines of a word and its numbers, "
+                    "separated by spaces"
+                )
+            config = replace(config, feature_width=features.width, feature_checksum=checksum(features, trained))
         return cls(splits, vocabulary, features), config
+
+
+def completed(config: Config, treebank: Treebank) -> Config:
+    """The configuration of a run on this treebank, with what is filled in when the run begins."""
+    if config.vectors or config.features_file:
+        return Corpus.of(treebank, config, learns_parts=True)[1]
+    return replace(config, treebank=treebank.checksum)
 
 
 def _check_whole(sentences: Sequence[Sentence], learner: str) -> None:

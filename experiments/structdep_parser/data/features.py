@@ -6,6 +6,7 @@ import mmap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,18 +54,22 @@ class WordVectors:
             if self.table.ndim != 2 or words.shape != self.table.shape[:1]:
                 came = f"{list(words.shape)} and {list(self.table.shape)}"
                 raise ValueError(f"{path}: words and vectors have shapes {came}, expected [words] and [words, width]")
-            self.found, self.width = {word: row for row, word in enumerate(words.tolist())}, self.table.shape[1]
+            self.found = {normalize("NFC", word): row for row, word in enumerate(words.tolist())}
+            self.width = self.table.shape[1]
             return
+        if not self.path.stat().st_size:
+            raise ValueError(f"{self.path} is empty: expected lines of a word and its numbers")
         with open(self.path, "rb") as file:
             self.text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.places, place = {}, 0
         for line in iter(self.text.readline, b""):
             if place or line.count(b" ") > 1:
-                self.places.setdefault(line[: line.find(b" ")], place)
+                self.places.setdefault(_composed(line[: line.find(b" ")]), place)
             place += len(line)
         if not self.places:
             raise ValueError(f"{self.path} has no word vectors: expected lines of a word and its numbers")
         self.width = len(self._numbers(next(iter(self.places.values()))))
+        self.table = np.zeros((0, self.width), np.float32)
 
     def rows(self, sentence: Sentence) -> NDArray[np.int64]:
         return np.array([self._row(form) for form in sentence.forms], np.int64)
@@ -153,6 +158,11 @@ def checksum(features: Features, rows: Iterable[NDArray[np.int64]]) -> str:
     for own in rows:
         digest.update(features.values(own).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _composed(word: bytes) -> bytes:
+    """In the normal form NFC, as forms of sentences are."""
+    return word if word.isascii() else normalize("NFC", word.decode("utf-8", "replace")).encode()
 
 
 def _header(path: Path, text: bytes) -> dict[str, Any]:

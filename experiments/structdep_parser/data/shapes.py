@@ -131,12 +131,14 @@ def ladder(words_per_batch: int = 2000, longest: int = 2**14) -> tuple[batching.
 
 
 def rung(words: int) -> batching.Shape:
-    """The shape of the ladder for sentences of this length.
+    """The shape of the ladder for sentences of this length; ValueError for those that are too long.
 
     Example:
         >>> rung(9).words, rung(64).words
         (16, 64)
     """
+    if words > (longest := ladder()[-1].words):
+        raise ValueError(f"a sentence has {words} words, and {longest} are the most: split it")
     return next(shape for shape in ladder() if shape.words >= words)
 
 

@@ -97,13 +97,14 @@ class Treebank:
 
     @property
     def checksum(self) -> str:
-        """The training file's name, the beginning of the SHA-256 of all that is read, and what is held out."""
-        paths, names = [path for split in ("train", "dev") for path in self.paths(split)], dict(self.names)
-        content = b"".join(names.get(path, "").encode() + path.read_bytes() for path in paths)
-        if len(self.paths("train")) > 1:
-            content += f"of which {len(self.paths('train'))} are trained on".encode()
+        """The training file's name, the beginning of the SHA-256 of training and dev files, and what is held out."""
+        files, names = [(split, path) for split in ("train", "dev") for path in self.paths(split)], dict(self.names)
+        contents = [names.get(path, "").encode() + path.read_bytes() for _, path in files]
+        if len(files) > 1 and not self.is_named:  # a sentence that moves from one to another file counts
+            contents += [f"{split} {len(own)}".encode() for (split, _), own in zip(files, contents, strict=True)]
         held_out = "" if self.dev or self.held_out == TENTH else f", held out {self.held_out}"
-        return f"{self.train.name} {hashlib.sha256(content).hexdigest()[:16]}{held_out}"
+        checksum = hashlib.sha256(b"".join(contents)).hexdigest()[:16]
+        return f"{self.train.name} {checksum}{held_out}"
 
     def read(self) -> dict[str, list[Sentence]]:
         """The sentences of each split; heads of training sentences may be unknown.

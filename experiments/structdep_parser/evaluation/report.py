@@ -108,6 +108,8 @@ def write_pages(folder: Path, treebanks: Path | None = None, version: str | None
         FileNotFoundError: no run there, none that has parsed dev, or no treebank.
         ValueError: another treebank than the run's, or trees of other sentences.
     """
+    if folds := sorted(folder.glob("fold-*/report.json")):
+        raise ValueError(f"{folder} is a cross-validation: give the run of a fold, such as {folds[0].parent}")
     config = Config.read(folder / "config.json")
     found = treebank_of_run(config, folder, treebanks, version)
     gold = found.evaluated()

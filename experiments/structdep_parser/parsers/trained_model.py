@@ -124,7 +124,8 @@ def models_in(folders: Sequence[Path]) -> dict[str, TrainedModel]:
         ValueError: one is given twice.
     """
     places = [place for folder in folders for place in member_folders(folder) or [folder]]
-    if twice := next((place for number, place in enumerate(places) if place in places[:number]), None):
+    same = [_settled(place).resolve() for place in places]
+    if twice := next((place for number, place in enumerate(places) if same[number] in same[:number]), None):
         raise ValueError(f"{twice} is given twice: models that parse together count once each")
     return {str(place): TrainedModel.load(place) for place in places}
 

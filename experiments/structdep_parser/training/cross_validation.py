@@ -9,12 +9,14 @@ from statistics import mean, stdev
 from rich.console import Console
 
 from structdep_parser.config import Config
+from structdep_parser.data.corpus import completed
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.files import write_whole
 from structdep_parser.tables import markdown, shown
 from structdep_parser.training.devices import Devices
 from structdep_parser.training.experiment import Experiment
 from structdep_parser.training.results import is_finished
+from structdep_parser.training.run_treebank import keep_files
 from structdep_parser.training.runs import write_config
 
 HEADER = ("fold", "words", "UAS", "LAS", "best epoch")
@@ -40,7 +42,8 @@ def cross_validate(
     if folds < 2:
         raise ValueError(f"--folds {folds}: expected 2 or more")
     treebanks = [treebank.with_held_out(f"{number}/{folds}") for number in range(1, folds + 1)]
-    write_config(folder, replace(config, treebank=f"{treebank.checksum}, {folds} folds"))
+    write_config(folder, replace(completed(config, treebank), treebank=f"{treebank.checksum}, {folds} folds"))
+    keep_files(treebank, folder)
     rows: list[Row] = []
     for number, own in enumerate(treebanks, start=1):
         place = folder / f"fold-{number}"

@@ -10,6 +10,7 @@ from statistics import mean
 
 from structdep_parser.config import Config, member_folders
 from structdep_parser.data.conllu import Sentence
+from structdep_parser.data.corpus import completed
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.data.writing import write_predictions
 from structdep_parser.evaluation.page import write_page
@@ -21,6 +22,7 @@ from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.tables import markdown
 from structdep_parser.training.processes import STOPPED, train_beside
 from structdep_parser.training.results import is_finished
+from structdep_parser.training.run_treebank import keep_files
 from structdep_parser.training.runs import write_config
 
 WORDS_PER_BATCH = 2000
@@ -46,11 +48,12 @@ class EnsembleRun:
     """
 
     def __init__(self, config: Config, treebank: Treebank, folder: Path, arguments: Sequence[str]) -> None:
-        self.config = replace(config, treebank=treebank.checksum)
+        self.config = completed(config, treebank)
         self.treebank, self.folder, self.arguments = treebank, folder, arguments
         if config.seed < 1:
             raise ValueError(f"--seed {config.seed} with --members {config.members}: write a seed of 1 or more")
         write_config(folder, self.config)
+        keep_files(treebank, folder)
         self.members = dict(zip(config.seeds, member_folders(folder), strict=True))
 
     def train(self, at_once: int, tell: Tell, train: TrainMember = train_beside) -> None:

@@ -86,7 +86,8 @@ def _row(config: Config, report: Row) -> Row:
 def _changes(config: Config) -> str:
     """What is not as usual, but for what differs from language to language and from seed to seed."""
     init_from = Path(config.init_from).name.removeprefix(f"{config.lang}-").removesuffix(f"-{config.seed}")
-    usual = Config(lang=config.lang, parser=config.parser, seed=config.seed, treebank=config.treebank)
+    same = ("lang", "parser", "seed", "treebank", "feature_width", "feature_checksum")
+    usual = Config(**{name: getattr(config, name) for name in same})
     if config.sized:
         usual = replace(usual, epochs=config.epochs)
     differences = replace(config, init_from=init_from).differences(usual)

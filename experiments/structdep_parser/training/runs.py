@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Run:
         """Keep other processes from training this run meanwhile; ValueError if one does already."""
         try:
             with FileLock(self.folder / ".lock", blocking=False):
+                for part in self.checkpoints.glob(".*"):  # of a process that was killed while it wrote
+                    part.unlink()
                 yield
         except Timeout:
             raise ValueError(
@@ -162,14 +165,20 @@ LOGGED = dict.fromkeys(("epoch", "minutes", "loss")).keys()
 
 
 def write_config(folder: Path, config: Config) -> None:
-    """Write the configuration to a new folder; in an old one it must be the same."""
+    """Write the configuration to a new folder; in an old one it must be the same.
+
+    A run of a version that kept no checksum of features goes on with those that there are.
+    """
     path = folder / "config.json"
     if not path.is_file():
         return config.write(path)
     try:
-        changes = config.changes(Config.read(path))
+        earlier = Config.read(path)
     except ValueError as error:
         raise ValueError(f"{error}: {ELSEWHERE}") from None
+    if not earlier.feature_checksum:
+        config = replace(config, feature_checksum="", feature_width=earlier.feature_width)
+    changes = config.changes(earlier)
     if changes:
         here, there = (", ".join(f"{name}={values[place]}" for name, values in changes.items()) for place in range(2))
         raise ValueError(f"{folder} holds a run with {there}, but this command has {here}: {ELSEWHERE}")

@@ -33,8 +33,20 @@ def warm_started(parameters: Any, vocabulary: Vocabulary, config: Config, model:
         sizes = " ".join(f"{name}={getattr(model.config, name)}" for name in other)
         raise ValueError(f"--init-from {config.init_from}: its encoder has other sizes: write --set {sizes}")
 
-    def array(name: Any, own: jax.Array) -> jax.Array:
-        found = model.arrays.get(jax.tree_util.keystr(name))
-        return own if found is None or found.shape != own.shape else jnp.asarray(found)
+    missing: list[str] = []
 
-    return jax.tree_util.tree_map_with_path(array, parameters)
+    def array(path: Any, own: jax.Array) -> jax.Array:
+        name = jax.tree_util.keystr(path)
+        found = model.arrays.get(name)
+        if found is None or found.shape != own.shape:
+            missing.append(name)
+            return own
+        return jnp.asarray(found)
+
+    made = jax.tree_util.tree_map_with_path(array, parameters)
+    if encoder := [name for name in missing if name.startswith("['encoder']")]:
+        raise ValueError(
+            f"--init-from {config.init_from}: that run's encoder has no {encoder[0]} of this shape: give both runs the "
+            "same --tags, layers, tag_features and --vectors or --features-file"
+        )
+    return made
