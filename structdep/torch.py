@@ -31,10 +31,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
+import numpy as np
 import torch
 
 import structdep as sd
 from structdep._once import once
+from structdep.inference.scores import with_arcs
 from structdep.trees.classes import System
 
 Scores: TypeAlias = torch.Tensor | Mapping[str, torch.Tensor]
@@ -123,7 +125,7 @@ def nll(system: System, scores: Scores, heads: torch.Tensor, lengths: torch.Tens
                 [ 0.0000,  0.0000, -0.6667],
                 [ 0.0000,  0.3333,  0.0000]])
     """
-    return _value(_nll(system), scores, lengths, heads)
+    return _value(_nll(system), scores, lengths, _heads(heads))
 
 
 def hinge(
@@ -131,7 +133,7 @@ def hinge(
     scores: Scores,
     heads: torch.Tensor,
     lengths: torch.Tensor | None = None,
-    weight: float = 1.0,
+    weight: float | torch.Tensor = 1.0,
 ) -> torch.Tensor:
     """Structured hinge loss of gold trees; see `structdep.losses.hinge`.
 
@@ -140,7 +142,8 @@ def hinge(
         scores: arc scores, float `[*batch, n+1, n+1]`, or a mapping from names to tables.
         heads: the gold trees, int `[*batch, n]`.
         lengths: int `[*batch]`, the number of words of each sentence; default: n.
-        weight: the cost of each wrong head, in units of the scores.
+        weight: the cost of each wrong head, in units of the scores: a number, or one for each sentence, `[*batch]`. It
+            has no gradient.
 
     Returns:
         float `[*batch]`, 0 or more; differentiable once.
@@ -153,7 +156,7 @@ def hinge(
         >>> st.hinge(sd.charts.eisner(), torch.zeros(3, 3), torch.tensor([0, 1]))
         tensor(2.)
     """
-    return _value(_hinge(system, weight), scores, lengths, heads)
+    return _value(_hinge(system), scores, lengths, _heads(heads), torch.as_tensor(weight, dtype=torch.float32))
 
 
 def marginals(
@@ -243,10 +246,12 @@ def sample(
         >>> st.sample(sd.charts.eisner(), torch.zeros(2, 4, 4), seed=0, samples=5).shape
         torch.Size([5, 2, 3])
     """
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed {seed!r}: write a whole number from 0 to {2**32 - 1}")
     if not isinstance(samples, int):
         raise TypeError(f"samples are {type(samples).__name__}: write a number of trees, and lengths=... for lengths")
     names, tensors = _flat(scores)
-    found = _sample(system, single_root, samples)(_tables(names, tensors), _array(_lengths(lengths)), seed)
+    found = _sample(system, single_root, samples)(_tables(names, tensors), _array(_lengths(lengths)), np.uint32(seed))
     return _tensor(found).long()
 
 
@@ -336,7 +341,7 @@ def _differentiated_once(slopes: Iterable[torch.Tensor], tensors: Sequence[torch
 
 def _value(function: Function, scores: Scores, lengths: torch.Tensor | None, *rest: torch.Tensor) -> torch.Tensor:
     names, tensors = _flat(scores)
-    others = _lengths(lengths), *(each.int() for each in rest)
+    others = _lengths(lengths), *rest
     if not _asks_for_gradients(tensors):  # then torch.autograd would only take time
         return _tensor(function(_tables(names, tensors), *map(_array, others)))
     result: torch.Tensor = _Value.apply(function, names, others, *tensors)
@@ -365,6 +370,13 @@ def _lengths(lengths: torch.Tensor | None) -> torch.Tensor | None:
         kind = lengths.dtype if isinstance(lengths, torch.Tensor) else type(lengths).__name__
         raise TypeError(f"lengths are {kind}: write a tensor of integers")
     return lengths.int()
+
+
+def _heads(heads: torch.Tensor) -> torch.Tensor:
+    if not isinstance(heads, torch.Tensor) or heads.is_floating_point():
+        kind = heads.dtype if isinstance(heads, torch.Tensor) else type(heads).__name__
+        raise TypeError(f"heads are {kind}: write a tensor of integers")
+    return heads.int()
 
 
 def _tables(names: tuple[str, ...], tensors: Any) -> dict[str, jax.Array]:
@@ -404,14 +416,19 @@ def _nll(system: System) -> Function:
 
 
 @once()
-def _hinge(system: System, weight: float) -> Function:
-    return jax.jit(lambda tables, lengths, heads: sd.losses.hinge(system, tables, heads, lengths, weight))
+def _hinge(system: System) -> Function:
+    return jax.jit(lambda tables, lengths, heads, weight: sd.losses.hinge(system, tables, heads, lengths, weight))
 
 
 @once()
 def _marginals(system: System, single_root: bool) -> Function:
     semiring = _semiring(sd.LogSum(), single_root)
-    return jax.jit(lambda tables, lengths: sd.marginals(system, tables, lengths, semiring=semiring)["arc"])
+
+    def of_arcs(tables: Any, lengths: Any) -> jax.Array:
+        given = with_arcs(system, tables, lengths, None)
+        return sd.marginals(system, given, lengths, semiring=semiring)["arc"]
+
+    return jax.jit(of_arcs)
 
 
 @once()

@@ -127,3 +127,9 @@ def test_distributions_over_different_sentences_are_not_compared() -> None:
         trees.cross_entropy(sd.TreeDistribution(eisner(), scores[1:], lengths[1:]))
     with pytest.raises(ValueError, match=r"not of the same sentences: they have \[.*\] and \[4, 4, 4, 4, 4, 4\] words"):
         trees.cross_entropy(sd.TreeDistribution(eisner(), scores))
+
+
+def test_an_infinite_divergence_is_no_nan_on_the_way() -> None:
+    other = sd.TreeDistribution(eisner(), jnp.zeros((3, 3)).at[0, 1].set(-jnp.inf))
+    with jax.debug_nans(True):
+        assert jnp.isposinf(sd.TreeDistribution(eisner(), jnp.zeros((3, 3))).kl_divergence(other))

@@ -125,3 +125,16 @@ def test_no_tree_no_number_no_sentence_and_wrong_input() -> None:
         dual_decomposition({"cousin": arcs[2]})
     with pytest.raises(ValueError, match=r"'arc' \(4, 4\) and 'sibling' \(3, 3, 3\) do not fit"):
         dual_decomposition({"arc": arcs[2], "sibling": np.zeros((3, 3, 3), np.float32)})
+
+
+def test_scores_of_masks_do_not_loosen_the_certificate() -> None:
+    rng = np.random.default_rng(3)
+    tables = {"arc": rng.normal(size=(12, 5, 5)), "grandparent": 3 * rng.normal(size=(12, 5, 5, 5))}
+    tables["sibling"] = 3 * rng.normal(size=(12, 5, 5, 5))
+    tables["arc"][:, 3, 1] = -1e9
+    tables = {name: table.astype(np.float32) for name, table in tables.items()}
+    _, value, bound, optimal = map(np.asarray, dual_decomposition(tables))
+    trees = every_tree(4)
+    best = np.max([greedy.score(tables, np.broadcast_to(tree, (12, 4))) for tree in trees], axis=0)
+    assert (bound >= best - 1e-3).all() and not optimal.all()
+    close(value[optimal], best[optimal])

@@ -63,6 +63,10 @@ def test_descriptions() -> None:
     assert "scores arc, on cpu" in best and "best: xla; not cpu: no support for the best in KBest" in best
     assert "not cpu: only for deduction systems" in sd.describe(sd.spanning.all_trees(), platform="cpu")
     assert "value: xla" in sd.describe(EISNER, platform="tpu")
+    both = sd.describe(EISNER, semiring=sd.Pair(sd.MaxPlus, sd.LogSum), platform="cpu")
+    assert both.count("value: cpu") == 2 and "xla" not in both
+    with pytest.raises(ValueError, match=r"eisner has no score 'foo', it declares \['arc'\]"):
+        sd.describe(EISNER, ("foo",))
 
 
 @pytest.mark.parametrize("platform", ["cuda", "rocm", "tpu"])
@@ -123,3 +127,10 @@ def test_scores_are_donated_and_loops_run() -> None:
     np.testing.assert_allclose(looped(SCORES), expected, atol=1e-5)
     loss = jax.checkpoint(lambda scores: sd.inside(EISNER, scores, semiring=sd.LogSum).sum())
     np.testing.assert_allclose(jax.grad(loss)(SCORES), sd.marginals(EISNER, SCORES), atol=1e-6)
+
+
+def test_queries_run_where_jit_is_disabled() -> None:
+    with jax.disable_jit():
+        found = sd.inside(EISNER, SCORES, semiring=sd.LogSum), sd.argmax(EISNER, SCORES)
+    np.testing.assert_allclose(found[0], sd.inside(EISNER, SCORES, semiring=sd.LogSum), rtol=1e-6)
+    np.testing.assert_array_equal(found[1], sd.argmax(EISNER, SCORES))

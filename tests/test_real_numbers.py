@@ -134,3 +134,15 @@ def test_a_sentence_that_is_too_much_for_them_leaves_nothing_behind() -> None:
         arcs = sd.marginals(system, spoilt)
         np.testing.assert_allclose(arcs[others], expected[others], atol=2e-6)
         np.testing.assert_array_equal(sd.marginals(system, scores), expected)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "xla"])
+def test_an_offset_does_not_matter_with_one_root(engine: str) -> None:
+    scores = jax.random.normal(jax.random.key(1), (5, 5))
+    with sd.use_engine(engine):
+        each = [
+            sd.marginals(sd.charts.mh4_trees(), scores + offset, semiring=sd.SingleRoot(sd.LogSum))
+            for offset in (0.0, 1e5)
+        ]
+    np.testing.assert_allclose(each[1], each[0], atol=0.02)  # what is left is that of the scores themselves
+    np.testing.assert_allclose(each[1][:, 1:].sum(0), 1, atol=1e-5)

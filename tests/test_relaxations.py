@@ -332,3 +332,12 @@ def test_constraints_and_single_roots(single_root: bool) -> None:
         assert arcs[0, 3, 1] == pytest.approx(1) and arcs[1, 2, 3] == pytest.approx(1)
     arcs = relaxations.sparsemap(system, 0.3 * scores, LENGTHS, known, single_root=single_root).arcs
     assert arcs[0, 3, 1] == pytest.approx(1) and (arcs[0, 0].sum() == pytest.approx(1)) == single_root
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(10.0, 0.0), (1000.0, 0.0), (1.0, 1e4)])
+def test_sparsemap_of_large_scores_is_finite_and_the_nearest_point(scale: float, offset: float) -> None:
+    scores = scale * jax.random.normal(jax.random.key(0), (8, 13, 13))
+    found = relaxations.sparsemap(sd.charts.eisner(), scores + offset)
+    rest = scores - found.arcs
+    gain = sd.inside(sd.charts.eisner(), rest) - jnp.sum(rest * found.arcs, (1, 2))
+    assert (jnp.abs(found.weights.sum(-1) - 1) < 1e-4).all() and (gain < 1e-3 * max(scale, offset / 1e3)).all()

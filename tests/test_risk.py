@@ -54,3 +54,13 @@ def test_covariances(system: DeductionSystem, single_root: bool) -> None:
         return enumeration.expected(totals, (along - mean)[:, None, None] * arcs)
 
     close(found, by_trees(of_one, system, single_root, scores, direction), atol=2e-4)
+
+
+def test_scores_that_are_no_numbers_have_no_risk() -> None:
+    scores = jnp.zeros((2, 3, 3)).at[0, 0, 1].set(jnp.nan)
+    gold = jnp.array([[0, 1], [0, 1]])
+    for found in (
+        sd.losses.risk(eisner(), scores, gold),
+        sd.TreeDistribution(eisner(), scores).expected_attachment(gold),
+    ):
+        assert jnp.isnan(found).tolist() == [True, False]

@@ -21,7 +21,7 @@ import structdep as sd
 from structdep.charts import arc_hybrid, arc_hybrid_trees, eisner
 from structdep.semirings import Entropies, Moments
 from structdep.spanning import all_trees
-from structdep.testing import derivations
+from structdep.testing import Values, derivations, evaluate
 from structdep.trees import is_tree
 from structdep.trees.classes import System
 
@@ -485,3 +485,72 @@ def test_without_a_tree_values_are_minus_infinity_and_gradients_zero(system: Sys
 @pytest.mark.parametrize("place", range(3))
 def test_a_maximum_with_nan_is_nan(place: int) -> None:
     assert jnp.isnan(sd.MaxPlus().sum(jnp.zeros(3).at[place].set(jnp.nan), 0))
+
+
+@sd.semiring
+class Weakest(sd.Semiring):
+    """The highest value, over all trees, of the lowest score of a tree."""
+
+    idempotent = True
+
+    def ones(self, shape: Sequence[int], dtype: Any) -> jax.Array:
+        return jnp.full(shape, jnp.inf, dtype)
+
+    def times(self, a: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.minimum(a, b)
+
+    def sum(self, a: jax.Array, axis: Any) -> jax.Array:
+        return jnp.max(a, axis)
+
+
+@sd.semiring
+class Worst(sd.Semiring):
+    """The lowest score of a tree."""
+
+    zero = jnp.inf
+    idempotent = True
+
+    def sum(self, a: jax.Array, axis: Any) -> jax.Array:
+        return jnp.min(a, axis)
+
+
+def test_nodes_that_exist_have_the_one_of_a_semiring_of_ones_own() -> None:
+    """Exterior axioms exist where nodes do, which the library writes as scores of its own."""
+    i, k, j, x = sd.indices("i k j x")
+    inner, outer = sd.Item("I"), sd.Item("E", exterior=True)
+    rule = inner[i, k] * outer[k:j, x] * sd.arc[i, k] >> inner[i, j]
+    system = sd.DeductionSystem("exterior", (inner[i, i + 1], outer[i : i + 1, x]), (rule,), inner[0, sd.n + 1])
+    scores = jax.random.uniform(jax.random.key(0), (4, 4), minval=1, maxval=2)
+    numbers = Values(-np.inf, np.inf, max, min)
+    expected = evaluate(system, 3, numbers, lambda use: float(scores[use[1]]))
+    close(sd.inside(system, scores, semiring=Weakest), expected)
+    close(sd.inside(system, scores, semiring=sd.Pair(Weakest(), sd.LogSum()))[0], expected)
+
+
+def test_forbidden_arcs_have_the_zero_of_a_semiring_of_ones_own() -> None:
+    scores = some_arcs(40).at[:, 1, 2].set(-jnp.inf)
+    low = jnp.where(jnp.isneginf(scores), jnp.inf, scores)
+    for system in (eisner(), arc_hybrid()):
+        close(sd.inside(system, scores, LENGTHS, Worst), -sd.inside(system, -low, LENGTHS))
+
+
+@pytest.mark.parametrize(
+    ("scores", "semiring"),
+    [
+        ((3, 4, 4), sd.Expectation({"arc": jnp.ones((2, 4, 4))})),
+        ((4, 4), sd.Expectation({"arc": jnp.ones((3, 3))})),
+        ((4, 4, 4), sd.Expectation({"arc": jnp.ones((3, 4, 4))})),
+        ((4, 4), sd.CostAugmented(jnp.array([0, 1]))),
+        ((4, 4), sd.CostAugmented(jnp.array([0, 1, 0, 2]))),
+    ],
+)
+def test_numbers_beside_scores_have_their_shape(scores: tuple[int, ...], semiring: sd.Semiring) -> None:
+    for system in (eisner(), arc_hybrid()):
+        with pytest.raises(ValueError, match=r"have shape .*, expected"):
+            sd.inside(system, jnp.zeros(scores), semiring=semiring)
+
+
+def test_variances_of_all_trees_are_not_negative() -> None:
+    quantities = sd.Expectation({"arc": jnp.full((21, 21), 100.0)})
+    scores = jax.random.normal(jax.random.key(0), (40, 21, 21))
+    assert (sd.inside(all_trees(), scores, semiring=quantities).variance >= 0).all()

@@ -127,6 +127,20 @@ def test_what_is_no_tensor_of_floats_is_refused() -> None:
         st.argmax(eisner, torch.zeros(3, 3, dtype=torch.float64))
     with pytest.raises(ValueError, match="expected"):
         st.nll(eisner, torch.zeros(4, 4), torch.tensor([0, 1]))
+    with pytest.raises(TypeError, match=r"heads are torch.float32: write a tensor of integers"):
+        st.nll(eisner, torch.zeros(3, 3), torch.tensor([0.9, 1.9]))
+    with pytest.raises(ValueError, match=r"seed 1099511627776: write a whole number from 0 to 4294967295"):
+        st.sample(eisner, torch.zeros(3, 3), seed=2**40)
+
+
+def test_weights_may_change() -> None:
+    scores, gold, weight = torch.zeros(3, 3), torch.tensor([0, 1]), torch.tensor(2.0)
+    assert st.hinge(sd.charts.eisner(), scores, gold, weight=weight) == 4
+    weight.fill_(5.0)
+    assert st.hinge(sd.charts.eisner(), scores, gold, weight=weight) == 10
+    assert st.sample(sd.charts.eisner(), scores, seed=2**32 - 1).shape == (1, 2)
+    labels = torch.zeros(3, 3, 2)
+    assert torch.allclose(st.marginals(sd.charts.eisner(), {"label": labels}), st.marginals(sd.charts.eisner(), scores))
 
 
 def test_values_are_those_of_supar() -> None:

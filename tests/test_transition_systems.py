@@ -274,6 +274,18 @@ def test_a_system_of_ones_own_that_gets_stuck_ends_all_the_same() -> None:
         scorer = table_scorer(system, {"left": jnp.ones((5, 5))})
         for found in (greedy(system, scorer, 2, 3), beam_search(system, scorer, 2, 3, 2)):
             assert found.heads.tolist() == heads
+    rules = Transition("la", "σ s0 | b0 β ⊢ σ | b0 β, b0 → s0"), Transition("shift", "σ | b0 β ⊢ σ b0 | β")
+    system = TransitionSystem("no root", rules)
+
+    def scorer_of_ones(features: Features) -> jax.Array:
+        return jnp.ones((*features.s0.shape, 2))
+
+    lengths = jnp.array([3, 1])
+    once = greedy(system, scorer_of_ones, lengths, 3)
+    assert once.heads.tolist() == [[2, 3, -1], [-1, 0, 0]] and once.steps.tolist() == [5, 1] == once.scores.tolist()
+    for width in (1, 4):
+        found = beam_search(system, scorer_of_ones, lengths, 3, width)
+        assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), found, once))
 
 
 def test_the_boundary() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from structdep._engines import cpu, gpu, xla
 from structdep._engines.query import Answer, Arguments, Query, Request, chosen
 from structdep.deduction import LABEL
-from structdep.semirings import KBest, LogSum, MaxPlus, Semiring
+from structdep.semirings import KBest, LogSum, MaxPlus, Pair, Semiring
 from structdep.semirings.base import chart_of, instance
 from structdep.trees.classes import System, check_system
 
@@ -107,7 +107,7 @@ def describe(
 
     Raises:
         TypeError: `system` is no class of trees, or `semiring` is no semiring.
-        ValueError: there is no such platform.
+        ValueError: there is no such platform, or the system has no such score.
 
     Example:
         >>> import structdep as sd
@@ -122,6 +122,10 @@ def describe(
     names = _names(scores)
     if platform not in (None, *PLATFORMS):
         raise ValueError(f"{platform!r} is no platform: expected one of {', '.join(PLATFORMS)}")
+    if unknown := [name for name in names if name not in system.declared]:
+        raise ValueError(f"{system.name} has no score {unknown[0]!r}, it declares {sorted(system.declared)}")
+    if isinstance(chart, Pair):  # a chart of each
+        return "\n".join(describe(system, names, part, platform) for part in chart.both)
     platform = platform or default_platform()
     lines = [f"{system.name} in {type(instance(semiring)).__name__}, scores {', '.join(names)}, on {platform}:"]
     for query in _queries(chart):

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from structdep.deduction import DeductionSystem, Score
+from structdep.deduction import NODE, DeductionSystem, Score
 from structdep.semirings import Semiring
 from structdep.trees.classes import System
 
 
 def masked(system: System, tables: Mapping[str, jax.Array], lengths: jax.Array) -> dict[str, jax.Array]:
     """The tables, -inf where a position lies behind the sentence or an arc is none, and NaN where a score is +inf."""
-    return {name: _mask(system, name, without_inf(table), lengths) for name, table in tables.items()}
+    scores = {name: table if name == NODE.name else without_inf(table) for name, table in tables.items()}
+    return {name: _mask(system, name, table, lengths) for name, table in scores.items()}
 
 
 def is_of_numbers(semiring: Semiring) -> bool:
-    """Whether values are the scores themselves: then engines mask them."""
-    return type(semiring).lift is Semiring.lift
+    """Whether values are the scores themselves, also -inf: then engines mask them."""
+    is_usual = not jax.tree_util.all_leaves([semiring.zero]) or semiring.zero == -jnp.inf
+    return type(semiring).lift is Semiring.lift and is_usual
 
 
 def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> jax.Array:
@@ -37,15 +39,17 @@ def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> ja
     return jnp.where(allowed, table, -jnp.inf)
 
 
-def without_best_arcs(tables: Mapping[str, jax.Array]) -> tuple[jax.Array, dict[str, jax.Array]]:
+def without_best_arcs(
+    tables: Mapping[str, jax.Array], arcs: Sequence[str] = ("arc",)
+) -> tuple[jax.Array, dict[str, jax.Array]]:
     """The sum over words of the best score of an arc to each, `[batch]`, and the masked scores of arcs relative to it.
 
     Where each word has one arc, all trees have the sum in their scores. Charts of what is left have smaller numbers,
-    and smaller errors: an offset of all arcs changes none.
+    and smaller errors: an offset of all arcs changes none. Scores of arcs may be in several tables.
     """
-    best = lax.stop_gradient(tables["arc"].max(1, keepdims=True))
+    best = lax.stop_gradient(jnp.stack([tables[name] for name in arcs]).max((0, 2), keepdims=True)[0])
     best = jnp.where(jnp.isneginf(best), 0, best)
-    return best.sum((1, 2)), {**tables, "arc": tables["arc"] - best}
+    return best.sum((1, 2)), {**tables, **{name: tables[name] - best for name in arcs}}
 
 
 def declared(system: System, name: str) -> tuple[Score, int]:

@@ -38,13 +38,19 @@ def primitive(name: str) -> tuple[Any, Any]:
     """A new primitive, and the function that binds it to leaves, `of` a program, with `axes` axes of the batch."""
     new: Any = Primitive(name)
     new.multiple_results = True
-    new.def_impl(lambda *leaves, **parameters: jax.jit(partial(new.bind, **parameters))(*leaves))
+    new.def_impl(partial(_run, new))
     new.def_abstract_eval(_outputs)
     batching.primitive_batchers[new] = partial(_mapped, new)
     for platform in ("cpu", "cuda", "rocm", "tpu"):
         mlir.register_lowering(new, partial(_lowered, platform), platform=platform)
     mlir.register_lowering(new, partial(_lowered, ""))
     return new, partial(new.bind, needs_devices=_NEEDS_DEVICES)
+
+
+def _run(primitive: Any, *leaves: Any, **parameters: Any) -> Any:
+    """What it computes outside of `jax.jit`, also where that is disabled."""
+    with jax.disable_jit(False):
+        return jax.jit(partial(primitive.bind, **parameters))(*leaves)
 
 
 def type_of(shape: Sequence[int], dtype: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 from structdep.deduction import checks, widths
 from structdep.deduction.notation import NODE, Atom, Rule, Score, arc
@@ -77,6 +78,10 @@ class DeductionSystem:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process hashes strings otherwise: it builds the system again."""
+        return type(self), tuple(getattr(self, own.name) for own in fields(self) if own.init)
 
     @cached_property
     def complexity(self) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from structdep.greedy.parts import Parts, Scores, parts
 from structdep.inference.constraints import Constraints
 
 ROUNDING = 1e-5
-"""The gap between bound and value that is rounding, relative to the value or the largest score."""
+"""The gap between bound and value that is rounding, relative to the value or the highest score."""
 RELAXATION = 1.8
 """Steps are this long to begin with, in Polyak's; they converge below 2."""
 PATIENCE = 20
@@ -90,7 +90,7 @@ def dual_decomposition(
     made = given.flat()
     heads, bound = _solve(stop_gradient(made), steps, single_root)
     valid, value = is_valid(made[:3]), made.score(heads)
-    optimal = valid & ~_is_gap(value, bound, _largest(made))
+    optimal = valid & ~_is_gap(value, bound, _highest(made))
     heads = jnp.where((valid & ~jnp.isneginf(value))[:, None], heads, -1)
     heads = jnp.where(jnp.arange(heads.shape[1]) < made.lengths[:, None], heads, 0)
     value, bound = nan_unless(valid, (value, jnp.maximum(bound, stop_gradient(value))))
@@ -123,10 +123,10 @@ class State(NamedTuple):
 @partial(jax.jit, static_argnums=2)
 def _solve(made: Parts, steps: int, single_root: bool) -> tuple[jax.Array, jax.Array]:
     """The heads of the best trees that were found, and the lowest bounds."""
-    dual, largest = Dual.of(made, single_root), _largest(made)
+    dual, highest = Dual.of(made, single_root), _highest(made)
 
     def is_open(state: State) -> jax.Array:
-        return _is_gap(state.value, state.bound, largest)
+        return _is_gap(state.value, state.bound, highest)
 
     def advance(carry: tuple[jax.Array, State]) -> tuple[jax.Array, State]:
         number, state = carry
@@ -175,11 +175,11 @@ def _improved(made: Parts, heads: jax.Array, single_root: bool) -> jax.Array:
     return jax.vmap(partial(improved, swaps=SWAPS, single_root=single_root))(made, heads)
 
 
-def _largest(made: Parts) -> jax.Array:
-    """The largest score of each sentence, `[batch]`."""
-    return jnp.stack([jnp.abs(table).max(range(1, table.ndim)) for table in made[:3]]).max(0)
+def _highest(made: Parts) -> jax.Array:
+    """The highest score of each sentence, `[batch]`: very low ones, as those of masks are, are in no good tree."""
+    return jnp.stack([table.max(range(1, table.ndim)) for table in made[:3]]).max(0)
 
 
-def _is_gap(value: jax.Array, bound: jax.Array, largest: jax.Array) -> jax.Array:
+def _is_gap(value: jax.Array, bound: jax.Array, highest: jax.Array) -> jax.Array:
     """Whether the bound lies above the value by more than rounding."""
-    return bound - value > ROUNDING * jnp.maximum(largest, jnp.abs(value))
+    return bound - value > ROUNDING * jnp.maximum(highest, jnp.abs(value))

@@ -104,7 +104,7 @@ def bgi_pp(
         >>> greedy.bgi_pp({"arc": jnp.zeros((4, 4)).at[2, 1].set(1.0), "grandparent": chains}, beam=3)
         Array([2, 3, 0], dtype=int32)
     """
-    tuned = (jnp.asarray(beta, float), jnp.asarray(gamma, float))
+    tuned = (jnp.asarray(beta), jnp.asarray(gamma))
     return parse(parts(scores, lengths, constraints), tuned, beam, swaps, single_root)
 
 
@@ -159,6 +159,8 @@ def parse(
     if beam < 1:
         raise ValueError(f"a beam holds at least one tree, not {beam}")
     flat = made.flat()
+    if tuned is not None:
+        tuned = (tuned[0].astype(flat.arc.dtype), tuned[1].astype(flat.arc.dtype))
     return _shaped(made, _improve(flat, _search(flat, tuned, beam, single_root), swaps, single_root))
 
 

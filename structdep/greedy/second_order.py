@@ -69,7 +69,7 @@ def run_greedily(system: GreedyTrees, request: Request, arguments: Arguments, fi
             "second-order scores have an algorithm for MaxPlus and CostAugmented alone, none for "
             f"{type(request.semiring).__name__}; for single roots write second_order(single_root=True)"
         )
-    tuned = (jnp.asarray(system.beta, float), jnp.asarray(system.gamma, float))
+    tuned = (jnp.asarray(system.beta), jnp.asarray(system.gamma))
     sought = Parts.of(jax.lax.stop_gradient(tables), lengths)
     heads = parse(sought, tuned, system.beam, system.swaps, system.single_root)
 

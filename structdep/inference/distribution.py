@@ -251,7 +251,8 @@ class TreeDistribution:
         """
         own = self._for_each(heads)
         own._obeying(heads)  # checks dtype and shape
-        return jnp.where(heads_to_arcs(heads, own.lengths), self.arc_marginals(), 0).sum((-2, -1))
+        found = jnp.where(heads_to_arcs(heads, own.lengths), self.arc_marginals(), 0).sum((-2, -1))
+        return jnp.where(problem(self.system, self.scores, self.lengths).has_only_numbers, found, jnp.nan)
 
     def minimum_risk(self) -> jax.Array:
         """The tree with the greatest expected attachment (minimum Bayes risk): heads, as by `argmax`."""
@@ -348,4 +349,5 @@ def _difference(a: jax.Array, b: jax.Array) -> jax.Array:
 
 def _zero_where(is_rounded: jax.Array, value: jax.Array) -> jax.Array:
     """0 where rounding has changed the sign; the derivatives are those of the value."""
-    return jnp.where(is_rounded, value - jax.lax.stop_gradient(value), value)
+    rounded = jnp.where(is_rounded, value, 0)  # elsewhere, the value may be infinite
+    return jnp.where(is_rounded, rounded - jax.lax.stop_gradient(rounded), value)

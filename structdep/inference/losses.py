@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from structdep.inference.constraints import Constraints
 from structdep.inference.inside import inside
 from structdep.inference.queries import marginals
-from structdep.inference.scores import Tables, named, with_arcs
+from structdep.inference.scores import Tables, named, problem, with_arcs
 from structdep.semirings import CostAugmented, LogSum, MaxPlus, Semiring
 from structdep.trees.classes import System
 from structdep.trees.heads import check_trees_unless_traced, heads_to_arcs
@@ -131,8 +131,10 @@ def risk(
     """
     tables = named(scores)
     arcs, gold = gold_arcs(tables, heads, lengths)
-    uses = marginals(system, tables | {"arc": arcs}, lengths, constraints)["arc"]
-    return jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
+    given = tables | {"arc": arcs}
+    uses = marginals(system, given, lengths, constraints)["arc"]
+    found = jnp.sum(gold, (-2, -1)) - jnp.sum(uses, (-2, -1), where=gold)
+    return jnp.where(problem(system, given, lengths).has_only_numbers, found, jnp.nan)
 
 
 def nll(

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from structdep._engines.primitive import ask
 from structdep._engines.query import Query
+from structdep.deduction import DeductionSystem
 from structdep.semirings import LogSum, MaxPlus, Semiring, SingleRoot
 from structdep.semirings.base import instance
 from structdep.trees.classes import System
@@ -39,7 +40,8 @@ def _best(system: System, semiring: Semiring, tables: Tables, lengths: jax.Array
     if not isinstance(semiring, MaxPlus):
         raise ValueError(f"argmax with single_root needs MaxPlus or CostAugmented, not {type(semiring).__name__}")
     arcs = tables["arc"]
-    most = 1 + arcs.shape[-1] * jnp.stack([_spread(table) for table in tables.values()]).sum(0)
+    spread = jnp.stack([_spread(table) for table in tables.values()]).sum(0)
+    most = 1 + _uses(system) * arcs.shape[-1] * spread
 
     def dearer(state: tuple[jax.Array, Tables]) -> tuple[jax.Array, Tables]:
         price = jnp.where(_roots(state[1]) > 1, jnp.minimum(STEP * state[0], most), state[0])
@@ -52,6 +54,14 @@ def _best(system: System, semiring: Semiring, tables: Tables, lengths: jax.Array
     _, uses = jax.lax.while_loop(is_low, dearer, (jnp.minimum(1 + root_gain(arcs), most) / STEP, two_roots))
     value = sum(_sum(jnp.where(uses[name] > 0, table * uses[name], 0)) for name, table in tables.items())
     return jnp.where(_roots(uses) == 1, value, -jnp.inf), uses
+
+
+def _uses(system: System) -> int:
+    """How often a derivation uses a score at most, for each node: rules with several scores, and chains of items."""
+    if not isinstance(system, DeductionSystem):
+        return 1
+    scores = max(len([atom for atom in factors if not atom.is_item]) for r in system.rules for factors in r.expand())
+    return max(scores, 1) * len({rule.conclusion.symbol for rule in system.rules})
 
 
 STEP = 8

@@ -17,7 +17,7 @@ from structdep._lowering.plan import plan
 from structdep.deduction import LABEL, NODE, DeductionSystem
 from structdep.inference.constraints import Constraints
 from structdep.semirings import Semiring
-from structdep.semirings.base import chart_of, check_values
+from structdep.semirings.base import chart_of, check_values, is_final
 from structdep.trees.classes import System, check_system
 
 Tables = ArrayLike | Mapping[str, ArrayLike]
@@ -54,13 +54,48 @@ class Problem:
         scored = {*self.given, *([] if self.labels is None else [LABEL])}
         if other := sorted(semiring.names - scored):
             raise ValueError(f"{type(semiring).__name__} has numbers for {other}, but scored are {sorted(scored)}")
-        are_scores = self.labels is None and is_of_numbers(semiring) and is_of_numbers(chart_of(semiring))
-        lifted = self.given if are_scores else {name: semiring.lift(name, own) for name, own in self.tables.items()}
+        chart = chart_of(semiring)
+        has_zero_for_one = NODE.name not in self.given or is_final(chart)  # what the table of nodes holds
+        are_scores = self.labels is None and is_of_numbers(semiring) and is_of_numbers(chart) and has_zero_for_one
+        lifted = self.given if are_scores else {name: self._lifted(semiring, name) for name in self.tables}
         check_values(semiring, lifted, self.lengths.ndim)
         if self.labels is not None:
-            chart = semiring.chart()
-            lifted["arc"] = chart.times(lifted["arc"], chart.sum(semiring.lift(LABEL, self.labels), -1))
+            lifted["arc"] = chart.times(lifted["arc"], chart.sum(self._lifted(semiring, LABEL), -1))
         return lifted, self.lengths
+
+    def _lifted(self, semiring: Semiring, name: str) -> Any:
+        """Values of a table, which the semiring sees in the shape in which it was given."""
+        chart = semiring.chart()
+        if name == NODE.name:  # one where a node is
+            nodes = self.tables[name]
+            ones, zeros = chart.ones(nodes.shape, nodes.dtype), chart.zeros(nodes.shape, nodes.dtype)
+            return jax.tree.map(lambda one, zero: jnp.where(_along(jnp.isneginf(nodes), one), zero, one), ones, zeros)
+        table = self.labels if name == LABEL else self.tables[name]
+        assert table is not None
+        sentinel, arity = _form(self.system, name)
+        missing = table.shape[self.lengths.ndim] - self.words - 1 - sentinel
+        own = table[(..., *[slice(-missing or None)] * arity, *[slice(None)] * (name == LABEL))]
+        value = semiring.lift(name, own)
+        axes = range(self.lengths.ndim, self.lengths.ndim + arity)
+
+        def padded(leaf: jax.Array, zero: Any) -> jax.Array:
+            pads = [(0, missing if axis in axes else 0) for axis in range(leaf.ndim)]
+            return jnp.pad(leaf, pads, constant_values=zero)
+
+        return jax.tree.map(padded, value, chart.zero_of(value)) if missing else value
+
+
+def _form(system: System, name: str) -> tuple[bool, int]:
+    """Whether a table has a sentinel, and its number of positions."""
+    if name == LABEL:
+        return False, 2
+    score, arity = declared(system, name)
+    return score.sentinel, arity
+
+
+def _along(table: jax.Array, leaf: jax.Array) -> jax.Array:
+    """The table, which is broadcast along the further axes of an array."""
+    return table.reshape(*table.shape, *[1] * (leaf.ndim - table.ndim))
 
 
 def problem(

@@ -97,7 +97,7 @@ def sparsemap(
     words = given.shape[-1] - 1
     places = max(1, 2 * words + 2 if max_trees is None else max_trees)
     rounds = 10 * places if max_rounds is None else max_rounds
-    found = _active_set(trees, stop_gradient(given), places, rounds, tolerance)
+    found = _active_set(trees, _relative(stop_gradient(given)), places, rounds, tolerance)
     heads = jnp.where(found.is_used[..., None], found.heads, 0)
     change = _scores_of(trees, given, heads)
     change = jnp.where(found.is_used, change - stop_gradient(change), 0)
@@ -125,14 +125,21 @@ def _active_set(trees: Trees, scores: jax.Array, places: int, rounds: int, toler
         best = jnp.maximum(best, 0)
         gain = _scores_of(trees, scores - mean, best[..., None, :])[..., 0] - inner(scores - mean, mean)
         is_first = ~now.is_used.any(-1)
-        enters = ~now.is_done & exists & (is_first | (gain > tolerance)) & ~now.is_used.all(-1)
+        is_there = (now.is_used & (now.heads == best[..., None, :]).all(-1)).any(-1)  # its gain is a rounding error
+        enters = ~now.is_done & exists & (is_first | (gain > tolerance)) & ~is_there & ~now.is_used.all(-1)
         place = (jnp.arange(places) == jnp.argmin(now.is_used, -1)[..., None]) & enters[..., None]
         heads = jnp.where(place[..., None], best[..., None, :], now.heads)
         used, weights = _reweighed(trees, scores, heads, now.is_used | place, now.weights, enters)
-        stays = (used & place).any(-1)  # else rounding errors are larger than the gain
+        stays = enters & (used & place).any(-1)  # else rounding errors are larger than the gain
         return ActiveSet(heads, weights, used, ~stays, now.rounds + 1)
 
     return jax.lax.while_loop(goes_on, enter, start)
+
+
+def _relative(scores: jax.Array) -> jax.Array:
+    """The scores of arcs less the best score of an arc to the same word, which all trees have in common."""
+    best = scores.max(-2, keepdims=True)
+    return scores - jnp.where(jnp.isneginf(best), 0, best)
 
 
 def _reweighed(
@@ -140,6 +147,7 @@ def _reweighed(
 ) -> tuple[jax.Array, jax.Array]:
     """The best weights of trees that are in use, some of which leave, where a tree enters."""
     values = _scores_of(trees, scores, heads)
+    values -= jnp.max(values, -1, keepdims=True, initial=-jnp.inf, where=used)  # the weights sum to 1
     shared = _shared_arcs(trees, heads, scores.dtype)
     tiny = 8 * float(jnp.finfo(scores.dtype).eps)  # type: ignore[no-untyped-call]
 

@@ -151,9 +151,10 @@ class Semiring:
             table: its scores, float `[*batch, positions..]`; -inf is forbidden.
 
         Returns:
-            Values whose first axes are those of `table`.
+            Values whose first axes are those of `table`. By default the scores, but `zero` for -inf.
         """
-        return table
+        is_other = jax.tree_util.all_leaves([self.zero]) and self.zero != -jnp.inf
+        return jnp.where(jnp.isneginf(table), self.zero, table) if is_other else table
 
     def chart(self) -> Semiring:
         """The semiring that fills the chart with lifted values: one without arrays of its own."""
@@ -299,7 +300,7 @@ def check_values(semiring: Semiring, values: Mapping[str, Value], axis: int) -> 
         axis: an axis of all values that stands for a position.
     """
     chart, name = semiring.chart(), type(semiring).__name__
-    if vars(type(chart)).get("__final__"):
+    if is_final(chart):
         return
     for value in values.values():
         found = jax.eval_shape(lambda value: chart.sum(value, axis), value)
@@ -310,6 +311,11 @@ def check_values(semiring: Semiring, values: Mapping[str, Value], axis: int) -> 
         for own, leaf in zip(jax.tree.leaves(found), jax.tree.leaves(value), strict=True):
             if own.shape != (shape := (*leaf.shape[:axis], *leaf.shape[axis + 1 :])):
                 raise ValueError(f"{name}: sum({leaf.shape}, axis={axis}) has the shape {own.shape}, expected {shape}")
+
+
+def is_final(semiring: Semiring) -> bool:
+    """Whether it is one of the library's, by `typing.final`."""
+    return bool(vars(type(semiring)).get("__final__"))
 
 
 def chart_of(semiring: Semiring) -> Semiring:

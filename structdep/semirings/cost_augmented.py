@@ -72,12 +72,11 @@ class CostAugmented(Semiring):
         gold = jnp.asarray(self.gold_heads)
         if not jnp.issubdtype(gold.dtype, jnp.integer):
             raise TypeError(f"gold_heads must be integers (the head of each word), not {gold.dtype}")
-        if gold.shape[:-1] != table.shape[:-2] or nodes - gold.shape[-1] not in (1, 2):
+        if gold.shape != (*table.shape[:-2], nodes - 1):
             raise ValueError(
-                f"gold_heads have shape {gold.shape}, expected [*batch, n] for arc scores of shape {table.shape} "
-                "(with n+1 or n+2 nodes)"
+                f"gold_heads have shape {gold.shape}, expected [*batch, n] for arc scores of shape {table.shape}"
             )
-        gold = jnp.pad(gold, [(0, 0)] * (gold.ndim - 1) + [(1, nodes - 1 - gold.shape[-1])])
+        gold = jnp.pad(gold, [(0, 0)] * (gold.ndim - 1) + [(1, 0)])
         wrong = jnp.arange(nodes)[:, None] != gold[..., None, :]
         weight = jnp.asarray(self.weight)
         if weight.shape not in ((), table.shape[:-2]):

@@ -72,12 +72,11 @@ class Expectation(Semiring):
 
     def lift(self, name: str, table: jax.Array) -> Moments:
         quantity = jnp.asarray((self.quantities or {}).get(name, 0.0), table.dtype)
-        sizes = list(zip(quantity.shape[::-1], table.shape[::-1], strict=False))[::-1]
-        # Where a system looks at a sentinel, tables have one node more than those of arcs that are given.
-        if quantity.ndim > table.ndim or any(own not in (1, full, full - 1) for own, full in sizes):
-            raise ValueError(f"quantities {name!r} have shape {quantity.shape}, expected that of the scores")
-        if sizes:
-            quantity = jnp.pad(quantity, [(0, 0 if own == 1 else full - own) for own, full in sizes])
+        sizes = zip(quantity.shape[::-1], table.shape[::-1], strict=False)
+        if quantity.ndim > table.ndim or any(own not in (1, full) for own, full in sizes):
+            raise ValueError(
+                f"quantities {name!r} have shape {quantity.shape}, expected that of the scores, {table.shape}"
+            )
         quantity = jnp.where(jnp.isneginf(table), 0, jnp.broadcast_to(quantity, table.shape))
         return Moments(table, quantity, jnp.zeros_like(table))
 

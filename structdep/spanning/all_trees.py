@@ -175,4 +175,5 @@ def _moments(arcs: Moments, lengths: jax.Array, single_root: bool) -> Moments:
 
     zero = jnp.zeros((), arcs.mean.dtype)
     (value, mean), (_, variance) = jax.jvp(slope, (zero,), (jnp.ones_like(zero),))
-    return Moments(value, mean, variance)
+    rounded = jnp.minimum(variance, 0)
+    return Moments(value, mean, variance - jax.lax.stop_gradient(rounded))

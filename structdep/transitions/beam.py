@@ -31,8 +31,8 @@ def beam_search(
 ) -> Parse:
     """Trees by beam search: the `width` runs with the best total scores are kept after each transition.
 
-    A run that has ended waits for the others. Width 1 gives the trees of `greedy`; a width of all runs gives the best
-    run.
+    A run that has ended waits for the others. Width 1 gives the trees of `greedy`, unless a run has to take a
+    transition that scores -inf; a width of all runs gives the best run.
 
     Args:
         system: from `structdep.transitions`, or your own.
@@ -70,7 +70,8 @@ def _beam_search(
     shape = (*lengths.shape, width)
     moves = len(system.transitions)
 
-    def step(beam: Beam) -> Beam:
+    def step(state: tuple[Beam, jax.Array]) -> tuple[Beam, jax.Array]:
+        beam, _ = state
         scores = checked_scores(scorer(beam.runs.features), system, shape)
         allowed = legal(system, beam.runs)
         if normalize:
@@ -81,15 +82,24 @@ def _beam_search(
         allowed = beam.exists[..., None] & (allowed | waits)
         rank, best = lax.top_k(ranks(totals, allowed.reshape(totals.shape)), width)
         parents: Beam = jax.tree.map(lambda leaf: _rows(leaf, best // moves), beam)
-        goes_on = ~parents.runs.is_final
+        exists = rank > -jnp.inf
+        goes_on = exists & ~parents.runs.is_final
         runs = apply(system, parents.runs, jnp.where(goes_on, best % moves, -1))
-        return Beam(runs, jnp.take_along_axis(totals, best, -1), parents.steps + goes_on, rank > -jnp.inf)
+        found = Beam(runs, jnp.take_along_axis(totals, best, -1), parents.steps + goes_on, exists)
+        is_stuck = ~exists.any(-1)  # all of its runs: the beam stays as it is
+        kept: Beam = jax.tree.map(lambda new, old: jnp.where(_along(is_stuck, new), old, new), found, beam)
+        return kept, (exists & ~runs.is_final).any(-1)
 
     runs = start(system, jnp.broadcast_to(lengths[..., None], shape), words)
     exists = jnp.broadcast_to(jnp.arange(width) == 0, shape)
     beam = Beam(runs, jnp.zeros(shape), jnp.zeros(shape, jnp.int32), exists)
-    beam = lax.while_loop(lambda beam: (beam.exists & ~beam.runs.is_final).any(), step, beam)
+    beam, _ = lax.while_loop(lambda state: state[1].any(), step, (beam, lengths > 0))
     return Parse(tree(beam.runs)[..., 0, :], beam.totals[..., 0], beam.steps[..., 0])
+
+
+def _along(row: jax.Array, leaf: jax.Array) -> jax.Array:
+    """Numbers `[*batch]`, which are broadcast along the further axes of an array."""
+    return row.reshape(*row.shape, *[1] * (leaf.ndim - row.ndim))
 
 
 def _rows(leaf: jax.Array, index: jax.Array) -> jax.Array:

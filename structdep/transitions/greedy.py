@@ -14,8 +14,8 @@ from structdep.transitions.notation import TransitionSystem
 from structdep.transitions.runs import Parse, checked, checked_scores, ranks, tree
 from structdep.transitions.scorers import Scorer
 
-State = tuple[Configuration, jax.Array, jax.Array]
-"""Where each sentence is, what its transitions scored, and how many they are."""
+State = tuple[Configuration, jax.Array, jax.Array, jax.Array]
+"""Where each sentence is, what its transitions scored, how many they are, and whether the last step took one."""
 
 
 def greedy(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: int) -> Parse:
@@ -49,20 +49,21 @@ def greedy(system: TransitionSystem, scorer: Scorer, lengths: ArrayLike, words: 
 @partial(jax.jit, static_argnames=("system", "words"))
 def _greedy(system: TransitionSystem, scorer: Scorer, lengths: jax.Array, words: int) -> Parse:
     def step(state: State) -> State:
-        configuration, total, steps = state
+        configuration, total, steps, _ = state
         scores = checked_scores(scorer(configuration.features), system, lengths.shape)
         allowed = legal(system, configuration)
         best = jnp.argmax(ranks(scores, allowed), axis=-1)
         gain = jnp.take_along_axis(scores, best[..., None], axis=-1)[..., 0]
         goes_on = allowed.any(-1)
-        steps = steps + ~configuration.is_final
+        steps = steps + goes_on
         configuration = apply(system, configuration, jnp.where(goes_on, best, -1))
-        return configuration, total + jnp.where(goes_on, gain, 0), steps
+        return configuration, total + jnp.where(goes_on, gain, 0), steps, goes_on
 
     def is_on_the_way(state: State) -> jax.Array:
-        configuration, _, steps = state
-        return (~configuration.is_final & (steps < system.most(words))).any()
+        configuration, _, steps, goes_on = state
+        return (~configuration.is_final & goes_on & (steps < system.most(words))).any()
 
-    state = start(system, lengths, words), jnp.zeros(lengths.shape), jnp.zeros(lengths.shape, jnp.int32)
-    end, total, steps = lax.while_loop(is_on_the_way, step, state)
+    total, steps, goes_on = (jnp.zeros(lengths.shape, dtype) for dtype in (jnp.float32, jnp.int32, bool))
+    state = start(system, lengths, words), total, steps, ~goes_on
+    end, total, steps, _ = lax.while_loop(is_on_the_way, step, state)
     return Parse(tree(end), total, steps)

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 
 from structdep._engines.masking import is_of_numbers, masked, without_best_arcs
 from structdep._engines.query import Answer, Arguments, Query, Request
+from structdep._engines.root_counting import sums_trees
 from structdep._engines.sentences import along_axes
 from structdep._engines.xla.chart import Fill, by_xla, run_chart
 from structdep.deduction import DeductionSystem
-from structdep.semirings import LogSum, Semiring
+from structdep.semirings import Semiring
 from structdep.trees.classes import System
 
 
@@ -58,18 +59,19 @@ def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
     tables, lengths = arguments.tables, arguments.lengths
     if is_of_numbers(request.semiring):
         tables = masked(request.system, tables, lengths)
-    is_relative = _sums_trees(request) and request.query is not Query.VALUE
-    best, tables = without_best_arcs(tables) if is_relative else (0, tables)
+    is_relative = sums_trees(request) and request.query is not Query.VALUE
+    best, tables = _without_best_arcs(tables) if is_relative else (0, tables)
     value, counts = run(request.system, request, arguments._replace(tables=tables), fill)
-    value = value + best if is_relative else value
+    value = jax.tree.map(lambda own: own + best, value) if is_relative else value
     return heads_of(request.system, request.semiring, value, counts, lengths) if request.heads else (value, counts)
 
 
-def _sums_trees(request: Request) -> bool:
-    """Whether a chart sums trees, in which each word has one arc. Spanning trees have scores of their own."""
-    system = request.system
-    is_chart = isinstance(system, DeductionSystem) and system.derives_each_tree_once
-    return is_chart and isinstance(request.semiring, LogSum)
+def _without_best_arcs(tables: dict[str, Any]) -> tuple[jax.Array, dict[str, Any]]:
+    """See `without_best_arcs`; scores of arcs may have two grades, as in `SingleRoot`."""
+    if not isinstance(tables["arc"], tuple):
+        return without_best_arcs(tables)
+    best, grades = without_best_arcs(dict(zip("01", tables["arc"], strict=True)), "01")
+    return best, {**tables, "arc": (grades["0"], grades["1"])}
 
 
 def heads_of(system: System, semiring: Semiring, value: Any, counts: dict[str, Any], lengths: jax.Array) -> jax.Array:
