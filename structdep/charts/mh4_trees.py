@@ -97,14 +97,14 @@ class _Rules(list[Rule]):
             self.extend(member[a, b] >> total[a, b] for member in members)
 
     def join_two(self) -> None:
-        """D: two parts and an arc; T: three parts, of which the third comes with the first arc."""
+        """Two parts and an arc; or three parts, of which the third comes with the first arc."""
         for same in (I_z, I_f, I_x):
             self.step(same[a, b], I[b, d], (d, b), same)
         self.step(I[a, b], I_zp[b, d], (a, b), I_p)
         self.append(joined(I[a, b], I[b, c], self.transitions) >> T[a, b, c])
 
     def grow_right(self) -> None:
-        """T and R: a part on the right, and an arc."""
+        """A part on the right, and an arc."""
         for last, gives in (("t rp", "rp"), ("ra rb rd re l lx", "ra")):
             self.step(self.some(last=last)[a, b, c], I[c, d], (a, c), N[gives])
         self.step(self.some(last=f"t {ARCS}")[a, b, c], I_zpf[c, d], (a, c), N["ra'"])
@@ -115,7 +115,7 @@ class _Rules(list[Rule]):
             self.step(self.some("0", Q)[a, b, c], I[c, d], (d, c), N[f"rd{Q}"])
 
     def grow_left(self) -> None:
-        """L: a part on the left, and an arc."""
+        """A part on the left, and an arc."""
         for P, name in (("*", ""), ("0", "0"), ("1", "1")):
             self.step(I[a, x], self.some(P, last="rb re l lx")[x, b, d], (a, b), N[f"l{name}"])
         for P, last, gives in (("*", "ra rp l", "lb"), ("0", "l", "lb0"), ("0", "lx", "lxb"), ("1", "ra l", "lb1")):
