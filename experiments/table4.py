@@ -40,8 +40,8 @@ ASKED = 10
 EPOCHS, USUAL = {"got": (40, 20), "hu": (70, 30)}, (50, 25)
 FEW = {"1ec": 5, "1ec1": 5}
 """Of --warm-start: epochs of the first parser, and of those that start from its weights; few if charts are slow."""
-OWN = ["--lang", "--parser", "--seed", "--name", "--runs", "--folds", "--minutes"]
-"""Options of structdep train that a run cannot have for all runs."""
+NOT_FOR_ALL = ("lang", "parser", "seed", "name", "runs", "folds", "minutes")
+"""Options of structdep train that differ from run to run, or of which no table can be made."""
 MINUTES = {"mh3": 1.1, "mh4-two": 1.8, "mh4-hybrid": 2.2, "1ec1": 2.8, "1ec": 7.0, "greedy-mh3": 0.7, "greedy-mh4": 1.1}
 MEASURED = 35_024
 """Minutes of an epoch of Gothic on one CPU core, roughly, and its number of words. Other parsers: a minute."""
@@ -91,6 +91,7 @@ def on_treebanks(command_lines: Iterable[Sequence[str]]) -> Iterator[Planned]:
     found: dict[str, tuple[Treebank, Config, int]] = {}
     for command_line in command_lines:
         options, config = train_command.parser().parse_args(command_line), config_of(command_line)
+        train_command.check_processes(options)
         if config.lang not in found:
             treebank = train_command.treebank(options)
             found[config.lang] = treebank, completed(config, treebank), treebank.words()
@@ -109,9 +110,9 @@ def check(options: argparse.Namespace) -> None:
             f"-- --decode {asked.decode} --beam {asked.beam}: tables are made of report.json, but this would write "
             f"report{ending}.json: leave these options out, and give them to structdep train when a run is finished"
         )
-    own = [name for option in options.options if (name := option.partition("=")[0]) in OWN]
-    if own:
-        raise ValueError(f"-- {own[0]}: each run has its own, by the options of this command: leave it out")
+    usual = train_command.parser().parse_args(["--lang", *options.lang[:1]])
+    for name in (name for name in NOT_FOR_ALL if getattr(asked, name) != getattr(usual, name)):
+        raise ValueError(f"-- --{name}: not for all runs of a table: leave it out")
     if options.warm_start and asked.members > 1:
         raise ValueError(
             f"--warm-start -- --members {asked.members}: a parser begins with what one has learned, not several: "

@@ -27,6 +27,7 @@ Example: a biaffine model learns by the likelihood of MH_4 trees.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -156,7 +157,8 @@ def hinge(
         >>> st.hinge(sd.charts.eisner(), torch.zeros(3, 3), torch.tensor([0, 1]))
         tensor(2.)
     """
-    return _value(_hinge(system), scores, lengths, _heads(heads), torch.as_tensor(weight, dtype=torch.float32))
+    _, (first, *_) = _flat(scores)
+    return _value(_hinge(system), scores, lengths, _heads(heads), torch.as_tensor(weight, dtype=first.dtype))
 
 
 def marginals(
@@ -246,7 +248,7 @@ def sample(
         >>> st.sample(sd.charts.eisner(), torch.zeros(2, 4, 4), seed=0, samples=5).shape
         torch.Size([5, 2, 3])
     """
-    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+    if not 0 <= operator.index(seed) < 2**32:
         raise ValueError(f"seed {seed!r}: write a whole number from 0 to {2**32 - 1}")
     if not isinstance(samples, int):
         raise TypeError(f"samples are {type(samples).__name__}: write a number of trees, and lengths=... for lengths")

@@ -132,5 +132,8 @@ def test_scores_are_donated_and_loops_run() -> None:
 def test_queries_run_where_jit_is_disabled() -> None:
     with jax.disable_jit():
         found = sd.inside(EISNER, SCORES, semiring=sd.LogSum), sd.argmax(EISNER, SCORES)
+        one = sd.marginals(EISNER, SCORES, semiring=sd.SingleRoot(sd.LogSum))
+        assert sd.sample(EISNER, SCORES, jax.random.key(0)).shape == found[1].shape
+    np.testing.assert_allclose(one, sd.marginals(EISNER, SCORES, semiring=sd.SingleRoot(sd.LogSum)), atol=1e-6)
     np.testing.assert_allclose(found[0], sd.inside(EISNER, SCORES, semiring=sd.LogSum), rtol=1e-6)
     np.testing.assert_array_equal(found[1], sd.argmax(EISNER, SCORES))

@@ -40,9 +40,9 @@ from structdep_parser.parsers.prediction import Predictions
 from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.parsers.transition_targets import Exploration
 from structdep_parser.training.experiment import Experiment
+from structdep_parser.training.run_treebank import check_source
 from structdep_parser.training.runs import Run
 from structdep_parser.training.step import State
-from structdep_parser.training.warm_start import warm_started
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +110,10 @@ def test_a_log_line_without_its_checkpoint_is_written_anew(treebank: Treebank, t
     killed = experiment(treebank, tmp_path / "run")
     killed.train(minutes=0)
     killed.run._write_log([*killed.run.log(), killed.run.log()[0] | {"epoch": 2}])
+    part = killed.run.checkpoints / ".2.safetensors.a1b2"
+    part.write_bytes(b"half of it")
     experiment(treebank, tmp_path / "run").train(minutes=0)
-    assert [entry["epoch"] for entry in killed.run.log()] == [1, 2]
+    assert [entry["epoch"] for entry in killed.run.log()] == [1, 2] and not part.exists()
 
 
 def test_same_seed_same_result_other_seed_other(
@@ -142,11 +144,9 @@ def test_a_run_begins_with_what_another_has_learned(
     with pytest.raises(ValueError, match=r"encoder has no \['encoder'\]\['layers'\].* of this shape: give both runs"):
         experiment(treebank, tmp_path / "tags", replace(config, layers=2))
     with pytest.raises(
-        ValueError, match=r"that run is about .*, this one about other 12ab: give one of the same files"
+        ValueError, match=r"that run is about other 12ab, this one about .*: give one of the same files"
     ):
-        warm_started(
-            begun, finished[0].corpus.vocabulary, replace(config, treebank="other 12ab"), TrainedModel.load(folder)
-        )
+        check_source(replace(config, treebank="other 12ab"), treebank, "runs/other")
     gone = replace(finished[0].config, init_from=str(tmp_path / "gone"))
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*gone"):
         experiment(treebank, tmp_path / "new", gone)

@@ -1,5 +1,6 @@
 """Training without a dev set: sentences are held out, or none are, or each in one of several folds."""
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from structdep_parser.config import Config
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.evaluation.report import write_pages
 from structdep_parser.training.cross_validation import cross_validate
-from structdep_parser.training.run_treebank import treebank_of_run
+from structdep_parser.training.run_treebank import check_files, treebank_of_run, with_earlier_treebank
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,13 @@ def test_other_splits_of_the_same_files_are_other_treebanks(treebank: Treebank, 
     before = Treebank.of_files([a], [b]).checksum
     a.write_text("\n\n".join(text[:20]) + "\n\n", encoding="utf-8")
     b.write_text("\n\n".join(text[20:]), encoding="utf-8")
-    assert Treebank.of_files([a], [b]).checksum != before
+    other = Treebank.of_files([a], [b])
+    assert other.checksum != before and other.has(other.checksum) and not other.has(before)
+    earlier = hashlib.sha256(a.read_bytes() + b.read_bytes()).hexdigest()[:16]
+    assert other.has(f"a.conllu {earlier}")
+    replace(TINY, treebank=f"a.conllu {earlier}").write(tmp_path / "run" / "config.json")
+    check_files(other, tmp_path / "run")
+    assert with_earlier_treebank(replace(TINY, treebank=other.checksum), tmp_path / "run").treebank.endswith(earlier)
     a.write_bytes(treebank.train.read_bytes())
     b.write_bytes(treebank.train.read_bytes())
     c.write_bytes(b"other")

@@ -138,11 +138,28 @@ def test_a_sentence_that_is_too_much_for_them_leaves_nothing_behind() -> None:
 
 @pytest.mark.parametrize("engine", ["cpu", "xla"])
 def test_an_offset_does_not_matter_with_one_root(engine: str) -> None:
-    scores = jax.random.normal(jax.random.key(1), (5, 5))
+    scores = jnp.round(64 * jax.random.normal(jax.random.key(1), (3, 5, 5))) / 64  # exact, also with the offset
     with sd.use_engine(engine):
-        each = [
-            sd.marginals(sd.charts.mh4_trees(), scores + offset, semiring=sd.SingleRoot(sd.LogSum))
-            for offset in (0.0, 1e5)
-        ]
-    np.testing.assert_allclose(each[1], each[0], atol=0.02)  # what is left is that of the scores themselves
-    np.testing.assert_allclose(each[1][:, 1:].sum(0), 1, atol=1e-5)
+        found, expected = (
+            sd.marginals(sd.charts.mh4_trees(), own, jnp.array([4, 3, 2]), semiring=sd.SingleRoot(sd.LogSum))
+            for own in (scores + 4096, scores)
+        )
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "xla"])
+@pytest.mark.parametrize("batch", [(5,), (3,), (3, 5), (2, 3)])
+def test_values_with_one_root_may_be_vmapped(engine: str, batch: tuple[int, ...]) -> None:
+    """Also where an axis of the batch is as long as those of nodes."""
+    scores, one = jax.random.normal(jax.random.key(2), (*batch, 5, 5)), sd.SingleRoot(sd.LogSum)
+
+    def answers(scores: jax.Array) -> tuple[jax.Array, jax.Array]:
+        system = sd.charts.eisner()
+        return sd.inside(system, scores, semiring=one), sd.marginals(system, scores, semiring=one)
+
+    mapped = answers
+    for _ in batch:
+        mapped = jax.vmap(mapped)
+    with sd.use_engine(engine):
+        for found, expected in zip(mapped(scores), answers(scores), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -341,3 +341,13 @@ def test_sparsemap_of_large_scores_is_finite_and_the_nearest_point(scale: float,
     rest = scores - found.arcs
     gain = sd.inside(sd.charts.eisner(), rest) - jnp.sum(rest * found.arcs, (1, 2))
     assert (jnp.abs(found.weights.sum(-1) - 1) < 1e-4).all() and (gain < 1e-3 * max(scale, offset / 1e3)).all()
+
+
+@pytest.mark.parametrize("rest", [jnp.nan, jnp.inf, 1e30])
+def test_sparsemap_does_not_look_at_scores_of_no_arc(rest: float) -> None:
+    lengths = jnp.array([3, 4])
+    scores = jax.random.normal(jax.random.key(5), (2, 5, 5))
+    nodes = jnp.arange(5)
+    outside = (nodes[:, None] == nodes) | (nodes == 0) | (jnp.maximum(nodes[:, None], nodes) > lengths[:, None, None])
+    found = relaxations.sparsemap(sd.charts.eisner(), jnp.where(outside, rest, scores), lengths)
+    np.testing.assert_allclose(found.arcs, relaxations.sparsemap(sd.charts.eisner(), scores, lengths).arcs, atol=1e-5)

@@ -54,7 +54,7 @@ def test_members_are_trained_once_and_parse_together(treebank: Treebank, tmp_pat
         return train_command.main(arguments)
 
     folder = tmp_path / "runs" / CONFIG.name
-    members = EnsembleRun(CONFIG, treebank, folder, command)
+    members = EnsembleRun(CONFIG, treebank, folder, [*command, "--at-once", "2"])
     with pytest.raises(ValueError, match="seed 4 failed: when this is mended, the same command goes on"):
         members.train(1, told.append, train)
     assert told == ["seed 4: no room"]

@@ -211,8 +211,9 @@ def test_damaged_reports_are_named(
     ("options", "message"),
     [
         (["--", "--decode", "mbr"], "-- --decode mbr --beam 1: tables are made of report.json"),
-        (["--", "--folds=2"], "-- --folds: each run has its own, by the options of this command"),
-        (["--", "--seed", "1"], "-- --seed: each run has its own"),
+        (["--", "--folds=2"], "-- --folds: not for all runs of a table: leave it out"),
+        (["--", "--seed", "7"], "-- --seed: not for all runs of a table"),
+        (["--warm-start", "--", "--set", "epochs=3"], "--epochs with --set epochs=..: write one of them"),
         (["--", "--beam", "8"], "this would write report-beam8.json: leave these options out"),
         (
             ["--warm-start", "--", "--members", "2"],

@@ -280,6 +280,12 @@ def test_a_system_of_ones_own_that_gets_stuck_ends_all_the_same() -> None:
     def scorer_of_ones(features: Features) -> jax.Array:
         return jnp.ones((*features.s0.shape, 2))
 
+    turns = Transition("shift", "σ | b0 β ⊢ σ b0 | β"), Transition("back", "σ s0 | β ⊢ σ | s0 β")
+    for found in (
+        greedy(TransitionSystem("turns", turns), scorer_of_ones, 2, 2),
+        beam_search(TransitionSystem("turns", turns), scorer_of_ones, 2, 2, 2),
+    ):
+        assert found.heads.tolist() == [-1, -1]
     lengths = jnp.array([3, 1])
     once = greedy(system, scorer_of_ones, lengths, 3)
     assert once.heads.tolist() == [[2, 3, -1], [-1, 0, 0]] and once.steps.tolist() == [5, 1] == once.scores.tolist()

@@ -18,6 +18,7 @@ from structdep_parser.config import Config
 from structdep_parser.data import named_files
 from structdep_parser.data.conllu import Sentence, of_words
 from structdep_parser.data.held_out import TENTH
+from structdep_parser.data.sentence_rows import NoFeatures
 from structdep_parser.data.streams import contradiction, groups
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.parsed import Parsed
@@ -112,7 +113,7 @@ class Parser:
             for model in self.models.values():
                 if model.features:
                     model.features.rows(sentence)
-        except ValueError as error:
+        except NoFeatures as error:
             return str(error)
         return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import jax
@@ -10,7 +11,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from structdep.deduction import NODE, DeductionSystem, Score
-from structdep.semirings import Semiring
+from structdep.semirings import LogSum, Semiring, SingleRoot
+from structdep.semirings.base import instance
 from structdep.trees.classes import System
 
 
@@ -39,17 +41,22 @@ def _mask(system: System, name: str, table: jax.Array, lengths: jax.Array) -> ja
     return jnp.where(allowed, table, -jnp.inf)
 
 
-def without_best_arcs(
-    tables: Mapping[str, jax.Array], arcs: Sequence[str] = ("arc",)
-) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The sum over words of the best score of an arc to each, `[batch]`, and the masked scores of arcs relative to it.
+def without_best_arcs(arcs: Sequence[jax.Array]) -> tuple[jax.Array, list[jax.Array]]:
+    """The sum over words of the best score of an arc to each, `[*batch]`, and the masked scores of arcs relative to it.
 
     Where each word has one arc, all trees have the sum in their scores. Charts of what is left have smaller numbers,
-    and smaller errors: an offset of all arcs changes none. Scores of arcs may be in several tables.
+    and smaller errors: an offset of all arcs changes none. Scores may be in several tables, `[*batch, nodes, nodes]`.
     """
-    best = lax.stop_gradient(jnp.stack([tables[name] for name in arcs]).max((0, 2), keepdims=True)[0])
+    best = lax.stop_gradient(reduce(jnp.maximum, arcs).max(-2, keepdims=True))
     best = jnp.where(jnp.isneginf(best), 0, best)
-    return best.sum((1, 2)), {**tables, **{name: tables[name] - best for name in arcs}}
+    return best.sum((-2, -1)), [table - best for table in arcs]
+
+
+def sums_trees(system: System, semiring: Semiring) -> bool:
+    """Whether a chart sums trees, in which each word has one arc. Spanning trees have scores of their own."""
+    base = instance(semiring.base) if isinstance(semiring, SingleRoot) else semiring
+    is_chart = isinstance(system, DeductionSystem) and system.derives_each_tree_once
+    return is_chart and isinstance(base, LogSum)
 
 
 def declared(system: System, name: str) -> tuple[Score, int]:

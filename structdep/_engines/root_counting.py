@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from structdep._engines.masking import without_best_arcs
+from structdep._engines.masking import sums_trees, without_best_arcs
 from structdep._engines.query import Arguments, Query, Request
 from structdep._once import once
 from structdep.deduction import Atom, DeductionSystem, Item, Product, Rule, Score, arc, either
@@ -38,25 +38,17 @@ def of_numbers(request: Request) -> Request | None:
 
 
 def arguments_of_numbers(arguments: Arguments, request: Request) -> tuple[jax.Array, Arguments]:
-    """Those of `of_numbers`: only scores of arcs have values with one root arc. The value lacks a part, which is first.
+    """Those of `of_numbers`, and a number that is to be added to their value: only arcs have values with one root arc.
 
-    The `counted` system names no class of trees, so that an engine would not take scores relative to the best arcs.
+    The `counted` system names no class of trees, so scores are made relative to the best arcs here, not by the engine.
     """
     tables = {name: table[0] for name, table in arguments.tables.items()}
     tables[ROOT_ARC.name] = arguments.tables["arc"][1].at[..., 0].set(-jnp.inf)
-    part = jnp.zeros((), tables["arc"].dtype)
-    if sums_trees(request):
-        part, tables = without_best_arcs(tables, ("arc", ROOT_ARC.name))
+    added = jnp.zeros((), tables["arc"].dtype)
+    if sums_trees(request.system, request.semiring):
+        added, (tables["arc"], tables[ROOT_ARC.name]) = without_best_arcs([tables["arc"], tables[ROOT_ARC.name]])
     cotangent = None if arguments.cotangent is None else arguments.cotangent[1]
-    return part, arguments._replace(tables=tables, cotangent=cotangent)
-
-
-def sums_trees(request: Request) -> bool:
-    """Whether a chart sums trees, in which each word has one arc. Spanning trees have scores of their own."""
-    system, semiring = request.system, request.semiring
-    base = instance(semiring.base) if isinstance(semiring, SingleRoot) else semiring
-    is_chart = isinstance(system, DeductionSystem) and system.derives_each_tree_once
-    return is_chart and isinstance(base, LogSum)
+    return added, arguments._replace(tables=tables, cotangent=cotangent)
 
 
 def answer_in_pairs(value: jax.Array, counts: dict[str, jax.Array]) -> tuple[Any, dict[str, Any]]:

@@ -57,7 +57,7 @@ def _best(system: System, semiring: Semiring, tables: Tables, lengths: jax.Array
 
 
 def _uses(system: System) -> int:
-    """How often a derivation uses a score at most, for each node: rules with several scores, and chains of items."""
+    """A bound on how often a derivation uses scores, for each node: the scores of a rule times the kinds of items."""
     if not isinstance(system, DeductionSystem):
         return 1
     scores = max(len([atom for atom in factors if not atom.is_item]) for r in system.rules for factors in r.expand())

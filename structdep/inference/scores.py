@@ -66,13 +66,13 @@ class Problem:
     def _lifted(self, semiring: Semiring, name: str) -> Any:
         """Values of a table, which the semiring sees in the shape in which it was given."""
         chart = semiring.chart()
-        if name == NODE.name:  # one where a node is
+        if name == NODE.name and not is_final(semiring):  # one where a node is
             nodes = self.tables[name]
             ones, zeros = chart.ones(nodes.shape, nodes.dtype), chart.zeros(nodes.shape, nodes.dtype)
             return jax.tree.map(lambda one, zero: jnp.where(_along(jnp.isneginf(nodes), one), zero, one), ones, zeros)
         table = self.labels if name == LABEL else self.tables[name]
         assert table is not None
-        sentinel, arity = _form(self.system, name)
+        sentinel, arity = _sentinel_and_arity(self.system, name)
         missing = table.shape[self.lengths.ndim] - self.words - 1 - sentinel
         own = table[(..., *[slice(-missing or None)] * arity, *[slice(None)] * (name == LABEL))]
         value = semiring.lift(name, own)
@@ -85,7 +85,7 @@ class Problem:
         return jax.tree.map(padded, value, chart.zero_of(value)) if missing else value
 
 
-def _form(system: System, name: str) -> tuple[bool, int]:
+def _sentinel_and_arity(system: System, name: str) -> tuple[bool, int]:
     """Whether a table has a sentinel, and its number of positions."""
     if name == LABEL:
         return False, 2

@@ -97,7 +97,7 @@ def sparsemap(
     words = given.shape[-1] - 1
     places = max(1, 2 * words + 2 if max_trees is None else max_trees)
     rounds = 10 * places if max_rounds is None else max_rounds
-    found = _active_set(trees, _relative(stop_gradient(given)), places, rounds, tolerance)
+    found = _active_set(trees, _relative(trees, stop_gradient(given)), places, rounds, tolerance)
     heads = jnp.where(found.is_used[..., None], found.heads, 0)
     change = _scores_of(trees, given, heads)
     change = jnp.where(found.is_used, change - stop_gradient(change), 0)
@@ -136,9 +136,9 @@ def _active_set(trees: Trees, scores: jax.Array, places: int, rounds: int, toler
     return jax.lax.while_loop(goes_on, enter, start)
 
 
-def _relative(scores: jax.Array) -> jax.Array:
-    """The scores of arcs less the best score of an arc to the same word, which all trees have in common."""
-    best = scores.max(-2, keepdims=True)
+def _relative(trees: Trees, scores: jax.Array) -> jax.Array:
+    """The scores of arcs less the best score of a possible arc to the same word, which all trees have in common."""
+    best = jnp.where(trees.possible(scores), scores, -jnp.inf).max(-2, keepdims=True)
     return scores - jnp.where(jnp.isneginf(best), 0, best)
 
 
@@ -153,8 +153,8 @@ def _reweighed(
 
     def reweigh(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         used, weights, moves = state
-        inverse = _inverse(shared, used)
-        free, one = jnp.einsum("...ij,...j->...i", inverse, jnp.where(used, values, 0)), inverse.sum(-1)
+        both = jnp.stack([jnp.where(used, values, 0), used.astype(values.dtype)], -1)
+        free, one = jnp.moveaxis(_solved(shared, used, both), -1, 0)
         price = (free.sum(-1) - 1) / jnp.where(one.sum(-1) > 0, one.sum(-1), 1)
         wanted = jnp.where(used, free - price[..., None] * one, 0)
         falls = used & (wanted <= tiny)
@@ -171,6 +171,14 @@ def _reweighed(
 
     used, weights, _ = jax.lax.while_loop(lambda state: state[2].any(), reweigh, (used, weights, enters))
     return used, weights
+
+
+def _solved(shared: jax.Array, used: jax.Array, right: jax.Array) -> jax.Array:
+    """The solutions of linear equations with the trees' products, `[*batch, trees, equations]`; refined once."""
+    inverse = _inverse(shared, used)
+    products = jnp.where(used[..., :, None] & used[..., None, :], shared + 1, 0)
+    found = inverse @ right
+    return found + inverse @ (right - jnp.matmul(products, found, precision=jax.lax.Precision.HIGHEST))
 
 
 def _slopes(trees: Trees, heads: jax.Array, used: jax.Array, dtype: jnp.dtype) -> jax.Array:

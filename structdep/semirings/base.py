@@ -314,8 +314,9 @@ def check_values(semiring: Semiring, values: Mapping[str, Value], axis: int) -> 
 
 
 def is_final(semiring: Semiring) -> bool:
-    """Whether it is one of the library's, by `typing.final`."""
-    return bool(vars(type(semiring)).get("__final__"))
+    """Whether it is one of the library's, by `typing.final`, and so are those that it is made of."""
+    parts = [*getattr(semiring, "both", ()), *([semiring.base] if hasattr(semiring, "base") else [])]
+    return bool(vars(type(semiring)).get("__final__")) and all(is_final(instance(part)) for part in parts)
 
 
 def chart_of(semiring: Semiring) -> Semiring:

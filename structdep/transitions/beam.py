@@ -88,7 +88,7 @@ def _beam_search(
         found = Beam(runs, jnp.take_along_axis(totals, best, -1), parents.steps + goes_on, exists)
         is_stuck = ~exists.any(-1)  # all of its runs: the beam stays as it is
         kept: Beam = jax.tree.map(lambda new, old: jnp.where(_along(is_stuck, new), old, new), found, beam)
-        return kept, (exists & ~runs.is_final).any(-1)
+        return kept, (exists & ~runs.is_final & (found.steps < system.most(words))).any(-1)
 
     runs = start(system, jnp.broadcast_to(lengths[..., None], shape), words)
     exists = jnp.broadcast_to(jnp.arange(width) == 0, shape)

@@ -63,7 +63,7 @@ def _greedy(system: TransitionSystem, scorer: Scorer, lengths: jax.Array, words:
         configuration, _, steps, goes_on = state
         return (~configuration.is_final & goes_on & (steps < system.most(words))).any()
 
-    total, steps, goes_on = (jnp.zeros(lengths.shape, dtype) for dtype in (jnp.float32, jnp.int32, bool))
-    state = start(system, lengths, words), total, steps, ~goes_on
+    total, steps = jnp.zeros(lengths.shape), jnp.zeros(lengths.shape, jnp.int32)
+    state = start(system, lengths, words), total, steps, jnp.ones(lengths.shape, bool)
     end, total, steps, _ = lax.while_loop(is_on_the_way, step, state)
     return Parse(tree(end), total, steps)

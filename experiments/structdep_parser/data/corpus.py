@@ -33,7 +33,7 @@ class Corpus:
 
     @classmethod
     def of(cls, treebank: Treebank, config: Config, learns_parts: bool) -> tuple["Corpus", Config]:
-        """With the configuration, in which what is read is filled in.
+        """The corpus, and the configuration with the treebank's checksum and the width and checksum of features.
 
         Raises ValueError where a training sentence is known in part, and the parser does not learn from such.
         """
@@ -51,8 +51,8 @@ class Corpus:
             trained = [sentence.rows for sentence in splits["train"] if sentence.rows is not None]
             if all((rows < 0).all() for rows in trained):
                 raise ValueError(
-                    f"{config.vectors} has no vector of any training word: expected lines of a word and its numbers, "
-                    "separated by spaces"
+                    f"{config.vectors} has no vector of any training word: expected its words, and in text files "
+                    "lines of a word and its numbers, separated by spaces"
                 )
             config = replace(config, feature_width=features.width, feature_checksum=checksum(features, trained))
         return cls(splits, vocabulary, features), config

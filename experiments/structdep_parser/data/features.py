@@ -54,7 +54,10 @@ class WordVectors:
             if self.table.ndim != 2 or words.shape != self.table.shape[:1]:
                 came = f"{list(words.shape)} and {list(self.table.shape)}"
                 raise ValueError(f"{path}: words and vectors have shapes {came}, expected [words] and [words, width]")
-            self.found = {normalize("NFC", word): row for row, word in enumerate(words.tolist())}
+            if words.dtype.kind != "U":
+                raise ValueError(f"{path}: words are {words.dtype}, expected text: write np.array(words, str)")
+            for row, word in enumerate(words.tolist()):
+                self.found.setdefault(normalize("NFC", word), row)
             self.width = self.table.shape[1]
             return
         if not self.path.stat().st_size:

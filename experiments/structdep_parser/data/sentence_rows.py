@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 from structdep_parser.data.conllu import Sentence
 
 
+class NoFeatures(ValueError):
+    """A file has no features of a sentence, or of other words."""
+
+
 def name_of(sentence: Sentence, names: Container[str], path: Path) -> str:
     """The name of a sentence's array: its `sent_id`, or its number in its file, from 1.
 
@@ -18,11 +22,11 @@ def name_of(sentence: Sentence, names: Container[str], path: Path) -> str:
     for name in (sentence.sent_id, str(sentence.number)):
         if name and name in names:
             return name
-    raise ValueError(f"{sentence.where}: {path} has no features of this sentence, by sent_id or number")
+    raise NoFeatures(f"{sentence.where}: {path} has no features of this sentence, by sent_id or number")
 
 
 def rows_of(sentence: Sentence, first: int, words: int, path: Path) -> NDArray[np.int64]:
     """The numbers of its rows; ValueError where they are not as many as its words."""
     if words != len(sentence):
-        raise ValueError(f"{sentence.where} has {len(sentence)} words, its features in {path} are of {words}")
+        raise NoFeatures(f"{sentence.where} has {len(sentence)} words, its features in {path} are of {words}")
     return first + np.arange(words)

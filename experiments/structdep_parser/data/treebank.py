@@ -98,10 +98,19 @@ class Treebank:
     @property
     def checksum(self) -> str:
         """The training file's name, the beginning of the SHA-256 of training and dev files, and what is held out."""
+        return self._checksum(with_ends=not self.is_named)
+
+    def has(self, checksum: str) -> bool:
+        """Whether a checksum is that of these files, also one of an earlier version, which did not know their ends."""
+        return checksum in (self.checksum, self._checksum(with_ends=False))
+
+    def _checksum(self, with_ends: bool) -> str:
         files, names = [(split, path) for split in ("train", "dev") for path in self.paths(split)], dict(self.names)
         contents = [names.get(path, "").encode() + path.read_bytes() for _, path in files]
-        if len(files) > 1 and not self.is_named:  # a sentence that moves from one to another file counts
+        if with_ends and len(files) > 1:  # a sentence that moves from one to another file counts
             contents += [f"{split} {len(own)}".encode() for (split, _), own in zip(files, contents, strict=True)]
+        elif len(self.paths("train")) > 1:
+            contents.append(f"of which {len(self.paths('train'))} are trained on".encode())
         held_out = "" if self.dev or self.held_out == TENTH else f", held out {self.held_out}"
         checksum = hashlib.sha256(b"".join(contents)).hexdigest()[:16]
         return f"{self.train.name} {checksum}{held_out}"

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from structdep_parser.config import Config
 from structdep_parser.data.corpus import completed
+from structdep_parser.data.held_out import NONE
 from structdep_parser.data.treebank import Treebank
 from structdep_parser.files import write_whole
 from structdep_parser.tables import markdown, shown
@@ -42,7 +43,8 @@ def cross_validate(
     if folds < 2:
         raise ValueError(f"--folds {folds}: expected 2 or more")
     treebanks = [treebank.with_held_out(f"{number}/{folds}") for number in range(1, folds + 1)]
-    write_config(folder, replace(completed(config, treebank), treebank=f"{treebank.checksum}, {folds} folds"))
+    whole = completed(config, treebank.with_held_out(NONE))
+    write_config(folder, replace(whole, treebank=f"{treebank.checksum}, {folds} folds"))
     keep_files(treebank, folder)
     rows: list[Row] = []
     for number, own in enumerate(treebanks, start=1):

@@ -22,7 +22,7 @@ from structdep_parser.parsers.trained_model import TrainedModel
 from structdep_parser.tables import markdown
 from structdep_parser.training.processes import STOPPED, train_beside
 from structdep_parser.training.results import is_finished
-from structdep_parser.training.run_treebank import keep_files
+from structdep_parser.training.run_treebank import check_files, keep_files, with_earlier_treebank
 from structdep_parser.training.runs import write_config
 
 WORDS_PER_BATCH = 2000
@@ -48,7 +48,8 @@ class EnsembleRun:
     """
 
     def __init__(self, config: Config, treebank: Treebank, folder: Path, arguments: Sequence[str]) -> None:
-        self.config = completed(config, treebank)
+        check_files(treebank, folder)
+        self.config = with_earlier_treebank(completed(config, treebank), folder)
         self.treebank, self.folder, self.arguments = treebank, folder, arguments
         if config.seed < 1:
             raise ValueError(f"--seed {config.seed} with --members {config.members}: write a seed of 1 or more")
@@ -70,7 +71,7 @@ class EnsembleRun:
         def one(seed: int) -> None:
             if not any(statuses.values()):
                 place = "--runs", str(self.folder), "--name", self.members[seed].name
-                own = [*self.arguments, "--members", "1", "--seed", str(seed), *place]
+                own = [*self.arguments, "--members", "1", "--at-once", "1", "--seed", str(seed), *place]
                 statuses[seed] = train(own, at_once, lambda line: tell(f"seed {seed}: {line}"))
 
         missing = [seed for seed, folder in self.members.items() if not is_finished(folder, one_member)]

@@ -31,7 +31,7 @@ from structdep_parser.parsers.trained_model import FOLDER, TrainedModel
 from structdep_parser.training.devices import Devices, agreed
 from structdep_parser.training.loggers import Logger
 from structdep_parser.training.progress import Progress
-from structdep_parser.training.run_treebank import check_files, keep_files
+from structdep_parser.training.run_treebank import check_files, check_source, keep_files, with_earlier_treebank
 from structdep_parser.training.runs import Run
 from structdep_parser.training.step import State
 from structdep_parser.training.trainer import Epoch, Trainer, epochs
@@ -57,11 +57,13 @@ class Experiment:
         if config.init_from and not Path(folder).is_dir():
             TrainedModel.load(Path(config.init_from))
         check_files(treebank, Path(folder))
+        self.config = config = with_earlier_treebank(config, Path(folder))
         self.run = Run(folder, config)
         keep_files(treebank, self.run.folder)
         self.trainer = Trainer(config, self.corpus, self.parser, self._trees(), devices)
         if config.init_from and not self.run.has_begun:
             start = TrainedModel.load(Path(config.init_from))
+            check_source(start.config, treebank, config.init_from)
             self.trainer.parameters = warm_started(self.trainer.parameters, self.corpus.vocabulary, config, start)
         trained, dev = (len(self.corpus.splits.get(split, ())) for split in ("train", "dev"))
         self.no_dev = "" if treebank.dev else told(treebank.held_out, trained, dev)

@@ -30,7 +30,7 @@ def check_files(treebank: Treebank, folder: Path) -> None:
     """Raise ValueError if the run in a folder has other files."""
     path = folder / "config.json"
     earlier = Config.read(path).treebank if path.is_file() else ""
-    if earlier in ("", treebank.checksum):
+    if not earlier or treebank.has(earlier):
         return
     if (folder / FILES).is_file():
         kept = json.loads((folder / FILES).read_text(encoding="utf-8"))
@@ -39,6 +39,22 @@ def check_files(treebank: Treebank, folder: Path) -> None:
     raise ValueError(
         f"{folder} holds a run on {earlier}, but this command has {other_files(treebank, earlier)}: {ELSEWHERE}"
     )
+
+
+def check_source(source: Config, treebank: Treebank, folder: str) -> None:
+    """Raise ValueError if the run whose weights are taken over, from a folder, is about other files."""
+    if not treebank.has(source.treebank):
+        raise ValueError(
+            f"--init-from {folder}: that run is about {source.treebank}, this one about {treebank.checksum}: give one "
+            "of the same files, so that nothing is evaluated that was trained on"
+        )
+
+
+def with_earlier_treebank(config: Config, folder: Path) -> Config:
+    """With the checksum by which the run in a folder, which `check_files` has let pass, names its files."""
+    path = folder / "config.json"
+    earlier = Config.read(path).treebank if path.is_file() else ""
+    return replace(config, treebank=earlier or config.treebank)
 
 
 def other_files(treebank: Treebank, earlier: str) -> str:
@@ -84,7 +100,7 @@ def treebank_of_run(
         found = write_demo_treebank(folder.parent / "demo-treebank")
     else:
         found = find_treebank(config.lang, treebanks, version)
-    if config.treebank not in ("", found.checksum):
+    if config.treebank and not found.has(config.treebank):
         raise ValueError(
             f"{folder} is about {config.treebank}, but this is {found.checksum}: write --ud-version, or --treebanks DIR"
         )

@@ -39,7 +39,7 @@ class Run:
         """Keep other processes from training this run meanwhile; ValueError if one does already."""
         try:
             with FileLock(self.folder / ".lock", blocking=False):
-                for part in self.checkpoints.glob(".*"):  # of a process that was killed while it wrote
+                for part in self.checkpoints.glob(".*.safetensors.*"):  # of a process that was killed while it wrote
                     part.unlink()
                 yield
         except Timeout:
@@ -167,7 +167,8 @@ LOGGED = dict.fromkeys(("epoch", "minutes", "loss")).keys()
 def write_config(folder: Path, config: Config) -> None:
     """Write the configuration to a new folder; in an old one it must be the same.
 
-    A run of a version that kept no checksum of features goes on with those that there are.
+    A run of an earlier version, which kept no checksum of features or another one of its files, goes on with those that
+    there are: whether the files are the same is for `check_files` to say.
     """
     path = folder / "config.json"
     if not path.is_file():
@@ -177,7 +178,8 @@ def write_config(folder: Path, config: Config) -> None:
     except ValueError as error:
         raise ValueError(f"{error}: {ELSEWHERE}") from None
     if not earlier.feature_checksum:
-        config = replace(config, feature_checksum="", feature_width=earlier.feature_width)
+        width = config.feature_width if earlier.feature_width else 0
+        config = replace(config, feature_checksum="", feature_width=width)
     changes = config.changes(earlier)
     if changes:
         here, there = (", ".join(f"{name}={values[place]}" for name, values in changes.items()) for place in range(2))

@@ -24,11 +24,6 @@ def warm_started(parameters: Any, vocabulary: Vocabulary, config: Config, model:
             f"--init-from {config.init_from}: that run has other words, tags or relations: give one of the same "
             f"treebank, with min_count={model.config.min_count}"
         )
-    if model.config.treebank != config.treebank:
-        raise ValueError(
-            f"--init-from {config.init_from}: that run is about {model.config.treebank}, this one about "
-            f"{config.treebank}: give one of the same files, so that nothing is evaluated that was trained on"
-        )
     if other := [name for name in SIZES if getattr(config, name) != getattr(model.config, name)]:
         sizes = " ".join(f"{name}={getattr(model.config, name)}" for name in other)
         raise ValueError(f"--init-from {config.init_from}: its encoder has other sizes: write --set {sizes}")

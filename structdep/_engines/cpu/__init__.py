@@ -57,9 +57,9 @@ class Engine:
 
     def run(self, request: Request, arguments: Arguments, platform: str) -> Answer:
         if counting := root_counting.of_numbers(request):
-            part, given = root_counting.arguments_of_numbers(arguments, request)
+            added, given = root_counting.arguments_of_numbers(arguments, request)
             rest, of_scores = cast(Numbers, self.run(counting, given, platform))
-            return root_counting.answer_in_pairs(part + rest, of_scores)
+            return root_counting.answer_in_pairs(added + rest, of_scores)
         tables, lengths, cotangent, seeds = arguments
         names = request.scores
         of_value, of_counts = number_types(request, arguments)

@@ -8,9 +8,8 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 
-from structdep._engines.masking import is_of_numbers, masked, without_best_arcs
+from structdep._engines.masking import is_of_numbers, masked, sums_trees, without_best_arcs
 from structdep._engines.query import Answer, Arguments, Query, Request
-from structdep._engines.root_counting import sums_trees
 from structdep._engines.sentences import along_axes
 from structdep._engines.xla.chart import Fill, by_xla, run_chart
 from structdep.deduction import DeductionSystem
@@ -59,7 +58,7 @@ def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
     tables, lengths = arguments.tables, arguments.lengths
     if is_of_numbers(request.semiring):
         tables = masked(request.system, tables, lengths)
-    is_relative = sums_trees(request) and request.query is not Query.VALUE
+    is_relative = sums_trees(request.system, request.semiring) and request.query is not Query.VALUE
     best, tables = _without_best_arcs(tables) if is_relative else (0, tables)
     value, counts = run(request.system, request, arguments._replace(tables=tables), fill)
     value = jax.tree.map(lambda own: own + best, value) if is_relative else value
@@ -67,11 +66,10 @@ def _answer(request: Request, arguments: Arguments, fill: Fill) -> Answer:
 
 
 def _without_best_arcs(tables: dict[str, Any]) -> tuple[jax.Array, dict[str, Any]]:
-    """See `without_best_arcs`; scores of arcs may have two grades, as in `SingleRoot`."""
-    if not isinstance(tables["arc"], tuple):
-        return without_best_arcs(tables)
-    best, grades = without_best_arcs(dict(zip("01", tables["arc"], strict=True)), "01")
-    return best, {**tables, "arc": (grades["0"], grades["1"])}
+    """See `without_best_arcs`; scores of arcs have two grades in `SingleRoot`."""
+    leaves, structure = jax.tree.flatten(tables["arc"])
+    best, arcs = without_best_arcs(leaves)
+    return best, {**tables, "arc": jax.tree.unflatten(structure, arcs)}
 
 
 def heads_of(system: System, semiring: Semiring, value: Any, counts: dict[str, Any], lengths: jax.Array) -> jax.Array:
