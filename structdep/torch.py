@@ -126,7 +126,7 @@ def nll(system: System, scores: Scores, heads: torch.Tensor, lengths: torch.Tens
                 [ 0.0000,  0.0000, -0.6667],
                 [ 0.0000,  0.3333,  0.0000]])
     """
-    return _value(_nll(system), scores, lengths, _heads(heads))
+    return _value(_nll(system), scores, lengths, _integers("heads", heads))
 
 
 def hinge(
@@ -158,7 +158,9 @@ def hinge(
         tensor(2.)
     """
     _, (first, *_) = _flat(scores)
-    return _value(_hinge(system), scores, lengths, _heads(heads), torch.as_tensor(weight, dtype=first.dtype))
+    return _value(
+        _hinge(system), scores, lengths, _integers("heads", heads), torch.as_tensor(weight, dtype=first.dtype)
+    )
 
 
 def marginals(
@@ -366,19 +368,14 @@ def _flat(scores: Scores) -> tuple[tuple[str, ...], list[torch.Tensor]]:
 
 
 def _lengths(lengths: torch.Tensor | None) -> torch.Tensor | None:
-    if lengths is None:
-        return None
-    if not isinstance(lengths, torch.Tensor) or lengths.is_floating_point():
-        kind = lengths.dtype if isinstance(lengths, torch.Tensor) else type(lengths).__name__
-        raise TypeError(f"lengths are {kind}: write a tensor of integers")
-    return lengths.int()
+    return None if lengths is None else _integers("lengths", lengths)
 
 
-def _heads(heads: torch.Tensor) -> torch.Tensor:
-    if not isinstance(heads, torch.Tensor) or heads.is_floating_point():
-        kind = heads.dtype if isinstance(heads, torch.Tensor) else type(heads).__name__
-        raise TypeError(f"heads are {kind}: write a tensor of integers")
-    return heads.int()
+def _integers(name: str, numbers: torch.Tensor) -> torch.Tensor:
+    if not isinstance(numbers, torch.Tensor) or numbers.is_floating_point():
+        kind = numbers.dtype if isinstance(numbers, torch.Tensor) else type(numbers).__name__
+        raise TypeError(f"{name} are {kind}: write a tensor of integers")
+    return numbers.int()
 
 
 def _tables(names: tuple[str, ...], tensors: Any) -> dict[str, jax.Array]:

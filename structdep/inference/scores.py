@@ -68,8 +68,11 @@ class Problem:
         chart = semiring.chart()
         if name == NODE.name and not is_final(semiring):  # one where a node is
             nodes = self.tables[name]
-            ones, zeros = chart.ones(nodes.shape, nodes.dtype), chart.zeros(nodes.shape, nodes.dtype)
-            return jax.tree.map(lambda one, zero: jnp.where(_along(jnp.isneginf(nodes), one), zero, one), ones, zeros)
+
+            def of_leaf(one: jax.Array, zero: jax.Array) -> jax.Array:
+                return jnp.where(jnp.expand_dims(jnp.isneginf(nodes), range(nodes.ndim, one.ndim)), zero, one)
+
+            return jax.tree.map(of_leaf, *(own(nodes.shape, nodes.dtype) for own in (chart.ones, chart.zeros)))
         table = self.labels if name == LABEL else self.tables[name]
         assert table is not None
         sentinel, arity = _sentinel_and_arity(self.system, name)
@@ -91,11 +94,6 @@ def _sentinel_and_arity(system: System, name: str) -> tuple[bool, int]:
         return False, 2
     score, arity = declared(system, name)
     return score.sentinel, arity
-
-
-def _along(table: jax.Array, leaf: jax.Array) -> jax.Array:
-    """The table, which is broadcast along the further axes of an array."""
-    return table.reshape(*table.shape, *[1] * (leaf.ndim - table.ndim))
 
 
 def problem(

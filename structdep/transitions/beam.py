@@ -87,19 +87,17 @@ def _beam_search(
         runs = apply(system, parents.runs, jnp.where(goes_on, best % moves, -1))
         found = Beam(runs, jnp.take_along_axis(totals, best, -1), parents.steps + goes_on, exists)
         is_stuck = ~exists.any(-1)  # all of its runs: the beam stays as it is
-        kept: Beam = jax.tree.map(lambda new, old: jnp.where(_along(is_stuck, new), old, new), found, beam)
-        return kept, (exists & ~runs.is_final & (found.steps < system.most(words))).any(-1)
+
+        def kept(new: jax.Array, old: jax.Array) -> jax.Array:
+            return jnp.where(jnp.expand_dims(is_stuck, range(is_stuck.ndim, new.ndim)), old, new)
+
+        return jax.tree.map(kept, found, beam), (exists & ~runs.is_final & (found.steps < system.most(words))).any(-1)
 
     runs = start(system, jnp.broadcast_to(lengths[..., None], shape), words)
     exists = jnp.broadcast_to(jnp.arange(width) == 0, shape)
     beam = Beam(runs, jnp.zeros(shape), jnp.zeros(shape, jnp.int32), exists)
     beam, _ = lax.while_loop(lambda state: state[1].any(), step, (beam, lengths > 0))
     return Parse(tree(beam.runs)[..., 0, :], beam.totals[..., 0], beam.steps[..., 0])
-
-
-def _along(row: jax.Array, leaf: jax.Array) -> jax.Array:
-    """Numbers `[*batch]`, which are broadcast along the further axes of an array."""
-    return row.reshape(*row.shape, *[1] * (leaf.ndim - row.ndim))
 
 
 def _rows(leaf: jax.Array, index: jax.Array) -> jax.Array:
